@@ -1,0 +1,70 @@
+# make demo    the first recovery, whole, on this machine
+# make test    all tests
+# make lint    ruff, mypy, import-linter, and our own check and test over policies/
+# make bench   speed and memory beside other engines, as ratios
+# make lock    requirements/ anew, after a change of dependencies (needs uv)
+#
+# Each makes .venv once, from hashed lists, and does nothing more when nothing changed.
+# PYTHON=/path/to/python3 picks another interpreter (3.11, 3.12, 3.13).
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+SYSTEM := $(VENV)/.$(shell $(PYTHON) -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])')
+
+.PHONY: demo test lint bench lock clean
+.NOTPARALLEL:
+
+demo: $(VENV)/.demo
+	@$(BIN)/oncemore demo
+
+test: $(VENV)/.test
+	@$(BIN)/python -m pytest $(PYTEST)
+
+lint: $(VENV)/.test
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/oncemore check policies
+	@$(BIN)/oncemore test policies
+
+bench: $(VENV)/.bench
+	@$(BIN)/python -m tests.bench
+
+# The environment; made anew when PYTHON is another version.
+$(SYSTEM):
+	@$(PYTHON) -c 'import sys; (3, 11) <= sys.version_info < (3, 14) or sys.exit("Oncemore needs Python 3.11, 3.12 or 3.13; this is " + sys.version.split()[0])'
+	@$(PYTHON) -c 'import os, sys, sysconfig as s; os.path.exists(s.get_path("include") + "/Python.h") or sys.exit("Python.h is missing (Debian: apt install python3-dev)")'
+	@command -v $(CC) > /dev/null || { echo "a C compiler is missing (Debian: apt install gcc)"; exit 1; }
+	@rm -rf $(VENV)
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "(Debian: apt install python3-venv)"; exit 1; }
+	@touch $@
+
+# durable-rules comes as source only. Python 3.13 has no PyEval_CallObject; on 3.11 and 3.12 the define changes nothing.
+# --no-cache-dir: pip would otherwise take a wheel that was built without the define.
+$(VENV)/.native: requirements/build.txt requirements/native.txt $(SYSTEM)
+	@echo "Setting up $(VENV), once: about half a minute."
+	@$(PIP) install --require-hashes --only-binary :all: -r requirements/build.txt
+	@CPPFLAGS=-DPyEval_CallObject=PyObject_CallObject $(PIP) install --require-hashes --no-deps --no-build-isolation --no-cache-dir -r requirements/native.txt
+	@touch $@
+
+$(VENV)/.demo $(VENV)/.test $(VENV)/.bench: $(VENV)/.%: requirements/%.txt pyproject.toml $(VENV)/.native
+	@$(PIP) install --require-hashes --only-binary :all: -r $<
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# For those who change dependencies.
+UV      ?= uv
+COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+           --no-emit-index-url --no-emit-find-links
+lock:
+	$(COMPILE) pyproject.toml --all-extras --group bench --group build --output-file requirements/bench.txt
+	$(COMPILE) pyproject.toml --all-extras --group dev --group build --constraint requirements/bench.txt --output-file requirements/test.txt
+	$(COMPILE) pyproject.toml --extra codex --group build --constraint requirements/bench.txt --output-file requirements/demo.txt
+	$(COMPILE) --group build --constraint requirements/bench.txt --output-file requirements/build.txt
+	echo 'durable-rules==2.0.28' | $(COMPILE) --constraint requirements/bench.txt --output-file requirements/native.txt -
+
+clean:
+	rm -rf $(VENV)
