@@ -1,0 +1,1 @@
+"""The first recovery, whole, on one machine: a real runtime before a scripted model."""
