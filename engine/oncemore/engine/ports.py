@@ -142,7 +142,8 @@ class Inventory:
         digest: SHA-256 of the canonical content.
         observed_at: milliseconds since the epoch.
         answer: the final answer's text of the Turn asked for; None when there is not exactly one.
-        observation: the end of the Turn asked for as `Runtime.observe` would tell it; None when it was not found or has no proven end.
+        observation: the end of the Turn asked for as `Runtime.observe` would tell it; None when it was not found or
+            has no proven end.
     """
 
     readings: Mapping[str, Reading]
@@ -214,7 +215,7 @@ class Runtime(Protocol):
     def inventory(self, session: SessionView, turn: TurnView) -> Inventory:
         """Read the Session's recorded threads, and only those. Never loads a thread, never starts a model.
 
-        What could not be read is in the readings as unknown. Raises `Unreadable` only when nothing at all could be said.
+        What could not be read is in the readings as unknown. Raises `Unreadable` only when nothing could be said.
         """
 
     def load(self, session: SessionView, profile: Profile, workspace: Workspace) -> Loaded:
@@ -278,7 +279,8 @@ class Newer:
     """Human messages of the same conversation after a message, in the Source's order.
 
     Attributes:
-        messages: their ids; commands that end nothing (`/status`, `/help`, `/why`), reactions and our own posts do not count.
+        messages: their ids; commands that end nothing (`/status`, `/help`, `/why`), reactions and our own posts do
+            not count.
     """
 
     messages: tuple[str, ...]
@@ -372,7 +374,12 @@ class Grants(Protocol):
     """The owner's permissions, read back."""
 
     def grant(self, workspace_id: str) -> GrantRef:
-        """The grant as configured now, for a new Session. Raises `Refused` when there is none, `Unreadable` when it cannot be read."""
+        """The grant as configured now, for a new Session.
+
+        Raises:
+            Refused: there is none of that id.
+            Unreadable: it cannot be read.
+        """
 
     def read(self, grant: GrantRef) -> GrantReading:
         """The grant now, compared with what was recorded."""

@@ -62,7 +62,8 @@ class Case:
 
     Attributes:
         now: milliseconds since the epoch; time is a fact, nothing in evaluation reads a clock.
-        waiting_since: since when the case waits, milliseconds since the epoch; None when it does not. Patience counts from it.
+        waiting_since: since when the case waits, milliseconds since the epoch; None when it does not. Patience counts
+            from it.
         readings: by fact name; a fact named nowhere is missing.
     """
 

@@ -1,0 +1,49 @@
+"""What happened to a Request, in an order that nobody can rearrange?
+
+Every event carries the digest of the one before; the last digest stands in the Request's row, which every writer
+locks anyway. Whoever changes, drops or inserts one breaks the chain.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from oncemore.engine.tables import Event, Request
+
+
+def append(request: str, kind: str, at: int, **body: Any) -> None:
+    """Add one event. Call it inside the transaction that does what the event says. Bodies hold digests, never texts."""
+    row = Request.select(Request.head, Request.events).where(Request.id == request).get()
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    digest = _digest(request, row.events + 1, at, kind, text, row.head)
+    Event.insert(
+        request=request, seq=row.events + 1, at=at, kind=kind, body=text, previous=row.head, digest=digest
+    ).execute()
+    Request.update(head=digest, events=row.events + 1).where(Request.id == request).execute()
+
+
+def verify(request: str) -> str | None:
+    """None when the Request's chain is whole; else a sentence that says where it breaks."""
+    previous, count = "", 0
+    for event in Event.select().where(Event.request == request).order_by(Event.seq):
+        count += 1
+        if event.seq != count:
+            return f"{request}: event {count} is missing"
+        if event.previous != previous:
+            return f"{request}: event {count} does not follow the one before it"
+        if event.digest != _digest(request, event.seq, event.at, event.kind, event.body, event.previous):
+            return f"{request}: event {count} was changed"
+        previous = event.digest
+    row = Request.get_or_none(Request.id == request)
+    if row is None:
+        return f"{request}: events of a Request that is not there"
+    if (row.head, row.events) != (previous, count):
+        return f"{request}: the chain ends at event {count}, the Request knows {row.events}"
+    return None
+
+
+def _digest(request: str, seq: int, at: int, kind: str, body: str, previous: str) -> str:
+    content = json.dumps([request, seq, at, kind, body, previous], separators=(",", ":"), ensure_ascii=False)
+    return "sha256:" + hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
