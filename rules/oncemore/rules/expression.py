@@ -1,7 +1,7 @@
 """What does the text of a condition say? The expression tree, with the place of every part.
 
 The language is a subset of CEL: one side of a comparison is a fact, the other a literal, so that every policy
-is a finite function of its facts. Parsing knows nothing of the vocabulary; `typing` checks names and types.
+is a finite function of its facts. Parsing knows nothing of the vocabulary; `typecheck` checks names and types.
 """
 
 from __future__ import annotations

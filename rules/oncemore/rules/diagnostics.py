@@ -1,0 +1,135 @@
+"""What is wrong, where exactly, and how is it shown to a person or a machine?"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Severity: TypeAlias = Literal["error", "warning"]
+Format: TypeAlias = Literal["pretty", "compact", "json", "github"]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One thing to mend.
+
+    Attributes:
+        code: has a page of its own, `docs/errors/CODE.md`.
+        line, column: of the first character, from 1, in code points.
+        end_column: one past the last character on that line.
+        yaml_path: where in the document, such as `$.gates[2].require`; empty when that says nothing.
+        source_line: the line as it stands in the file.
+        help: what to do, possibly several lines.
+    """
+
+    code: str
+    severity: Severity
+    message: str
+    file: str
+    line: int = 1
+    column: int = 1
+    end_column: int = 2
+    yaml_path: str = ""
+    source_line: str = ""
+    help: str | None = None
+
+    def compact(self) -> str:
+        """One line that editors understand."""
+        return f"{self.file}:{self.line}:{self.column}: {self.severity}[{self.code}] {self.message}"
+
+    def pretty(self, *, color: bool = False) -> str:
+        """The message with its line framed and the place underlined."""
+        paint = _paint if color else _plain
+        tone = "31;1" if self.severity == "error" else "33;1"
+        number = str(self.line)
+        gutter = " " * len(number)
+        place = f"{self.file}:{self.line}:{self.column}" + (f"   {self.yaml_path}" if self.yaml_path else "")
+        lines = [
+            f"{paint(f'{self.severity}[{self.code}]', tone)} {paint(self.message, '1')}",
+            f"{gutter}{paint('-->', '34')} {place}",
+        ]
+        if self.source_line:
+            before, marked = self._underlined()
+            lines += [
+                f"{gutter} {paint('|', '34')}",
+                f"{paint(f'{number} |', '34')} {_shown(self.source_line)}",
+                f"{gutter} {paint('|', '34')} {before}{paint(marked, tone)}",
+            ]
+        if self.help:
+            first, *rest = self.help.splitlines()
+            lines.append(f"{gutter} = help: {first}")
+            lines += [f"{gutter}         {line}" for line in rest]
+        return "\n".join(lines)
+
+    def github(self) -> str:
+        """A workflow command that marks the place in a pull request."""
+        fields = f"file={_property(self.file)},line={self.line},col={self.column},endColumn={self.end_column}"
+        text = self.message + (f"\n{self.help}" if self.help else "")
+        return f"::{self.severity} {fields},title={_property(self.code)}::{_data(text)}"
+
+    def as_json(self) -> dict[str, str | int | None]:
+        """The same as a JSON object."""
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "message": self.message,
+            "file": self.file,
+            "line": self.line,
+            "column": self.column,
+            "end_column": self.end_column,
+            "path": self.yaml_path or None,
+            "help": self.help,
+        }
+
+    def _underlined(self) -> tuple[str, str]:
+        before = self.source_line[: self.column - 1]
+        marked = self.source_line[self.column - 1 : self.end_column - 1]
+        pad = "".join(char if char == "\t" else " " * width(char) for char in before)
+        return pad, "^" * max(1, width(marked.rstrip()))
+
+
+def render(diagnostics: Iterable[Diagnostic], format: Format = "pretty", *, color: bool = False) -> str:
+    """All of them in one text, in the order given; empty when there is none, but `[]` as JSON."""
+    if format == "json":
+        return json.dumps([one.as_json() for one in diagnostics], ensure_ascii=False, indent=2)
+    if format == "compact":
+        return "\n".join(one.compact() for one in diagnostics)
+    if format == "github":
+        return "\n".join(one.github() for one in diagnostics)
+    return "\n\n".join(one.pretty(color=color) for one in diagnostics)
+
+
+def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """By file and place, each once."""
+    return sorted(set(diagnostics), key=lambda one: (one.file, one.line, one.column, one.code, one.message))
+
+
+def width(text: str) -> int:
+    """How many columns of a terminal a text takes; wide East Asian characters take two, combining ones none."""
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
+    )
+
+
+def _shown(line: str) -> str:
+    # Control characters would move the cursor, and what is shown would not be what stands there.
+    return "".join(char if char == "\t" or char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)
+
+
+def _paint(text: str, tone: str) -> str:
+    return f"\x1b[{tone}m{text}\x1b[0m"
+
+
+def _plain(text: str, _tone: str) -> str:
+    return text
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

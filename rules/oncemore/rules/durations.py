@@ -1,0 +1,47 @@
+"""How is a span of time written?
+
+As in CEL, whole numbers with `h`, `m`, `s` or `ms`, several joined: `1h30m`, `500ms`. No fractions, no sign: a span
+here is whole milliseconds and never negative.
+"""
+
+from __future__ import annotations
+
+import re
+
+MAX_MS = 2**63 - 1
+
+_UNITS = {"h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
+_WHOLE = re.compile(r"(?:[0-9]{1,19}(?:ms|h|m|s))+")
+_PART = re.compile(r"([0-9]+)(ms|h|m|s)")
+
+
+def parse(text: str) -> int:
+    """Milliseconds of a written span.
+
+    Raises:
+        ValueError: it is not written so, or exceeds 64 bits.
+    """
+    if not _WHOLE.fullmatch(text):
+        raise ValueError(
+            f'"{text}" is not a duration; write whole numbers with h, m, s or ms, such as "90s" or "1h30m"'
+        )
+    total = sum(int(number) * _UNITS[unit] for number, unit in _PART.findall(text))
+    if total > MAX_MS:
+        raise ValueError(f'"{text}" is longer than 64 bits of milliseconds')
+    return total
+
+
+def format_ms(ms: int) -> str:
+    """The shortest way to write a span of whole milliseconds with each unit at most once, largest first.
+
+    Raises:
+        ValueError: it is negative.
+    """
+    if ms < 0:
+        raise ValueError("a duration is never negative")
+    written = ""
+    for unit, size in _UNITS.items():
+        count, ms = divmod(ms, size)
+        if count:
+            written += f"{count}{unit}"
+    return written or "0s"
