@@ -231,15 +231,3 @@ def test_a_proxy_of_the_environment_is_ignored(server: Server, monkeypatch: pyte
         monkeypatch.setenv(variable, f"http://127.0.0.1:{closed.server_port}")
     with Wire([server.base]) as wire:
         assert wire.get_json(server.base, "/book") == {"calls": 1}
-
-
-def test_credentials_of_the_environment_are_not_sent(
-    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    netrc = tmp_path_factory.mktemp("home") / "netrc"
-    netrc.write_text("machine 127.0.0.1 login somebody password secret\n")
-    netrc.chmod(0o600)
-    monkeypatch.setenv("NETRC", str(netrc))
-    with Wire([server.base]) as wire:
-        wire.get_json(server.base, "/book")
-    assert "Authorization" not in server.headers[0]
