@@ -1,0 +1,55 @@
+"""At which level does each policy work now? `off`, `shadow`, `advise` or `enforce`; the journal holds them.
+
+A file fills a new journal only; afterwards every change is a record with who, why and until when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from oncemore.engine.errors import Conflict
+from oncemore.engine.tables import LevelChange
+
+LEVELS: Final = ("off", "shadow", "advise", "enforce")
+
+DEFAULT: Final = "shadow"
+"""The level of a policy that nobody has given one: it is watched before it acts."""
+
+
+def fill(levels: Mapping[str, str], at: int) -> None:
+    """Take the levels of a file into a journal that holds none yet. Call it inside a transaction."""
+    if LevelChange.select().exists():
+        return
+    for policy, level in sorted(levels.items()):
+        LevelChange.insert(policy=policy, level=level, who="levels file", why="first start", at=at).execute()
+
+
+def change(policy: str, level: str, *, who: str, why: str, at: int, until: int | None = None) -> None:
+    """Record a change. Call it inside a transaction.
+
+    Raises:
+        Conflict: no such level.
+    """
+    if level not in LEVELS:
+        raise Conflict(f"there is no level {level!r}; there are {', '.join(LEVELS)}")
+    LevelChange.insert(policy=policy, level=level, who=who, why=why, at=at, until=until).execute()
+
+
+def current(policies: Iterable[str], now: int) -> dict[str, str]:
+    """The level of each policy at `now`: its newest change that has not run out."""
+    return {policy: _current(policy, now) for policy in policies}
+
+
+def _current(policy: str, now: int) -> str:
+    newest = (
+        LevelChange.select(LevelChange.level)
+        .where(
+            LevelChange.policy == policy,
+            LevelChange.at <= now,
+            (LevelChange.until.is_null()) | (LevelChange.until > now),
+        )
+        .order_by(LevelChange.id.desc())
+        .scalar()
+    )
+    return str(newest) if newest else DEFAULT
