@@ -2,6 +2,7 @@
 
 RulesError
 ├── ExpressionError   R301  a condition cannot be read
+├── TooComplex        R212  a condition has too many terms
 ├── RulesInvalid      R001  rule files do not load; carries every diagnostic
 ├── FactsInvalid      R002  a facts or test file does not load; carries every diagnostic
 └── NoPolicies        R003  there is nothing to load
@@ -41,6 +42,22 @@ class ExpressionError(RulesError):
         self.span = span
         self.expected = expected
         self.help = help
+
+
+class TooComplex(RulesError):
+    """A condition has more terms than are evaluated.
+
+    Attributes:
+        count: how many there are, at least.
+        limit: how many there may be.
+    """
+
+    code = "R212"
+
+    def __init__(self, count: int, limit: int) -> None:
+        super().__init__(f"this condition has {count} combinations of comparisons; at most {limit} are evaluated")
+        self.count = count
+        self.limit = limit
 
 
 class _Invalid(RulesError):
