@@ -56,7 +56,8 @@ FAILED: Final = {
 }
 
 NOT_CONTINUED: Final = {
-    "en": "The work that was left open was not continued. What was already done is kept. Nothing more happens by itself.",
+    "en": "The work that was left open was not continued. What was already done is kept."
+    " Nothing more happens by itself.",
     "zh": "剩余的工作没有续办。已完成的内容会保留。系统不会再自动执行任何操作。",
 }
 

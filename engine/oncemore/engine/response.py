@@ -75,7 +75,7 @@ class Tags:
 
 
 def parse(answer: str, word: str) -> Response:
-    """Read an answer by the rules of the module: at most one whole envelope, at the very end, under this Turn's word."""
+    """Read an answer by the module's rules: at most one whole envelope, at the very end, under this Turn's word."""
     tags = Tags(word)
     opened, closed = answer.count(tags.opening), answer.count(tags.closing)
     if not opened and not closed:

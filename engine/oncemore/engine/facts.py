@@ -1,0 +1,288 @@
+"""What is known about a Request now: what the journal itself holds, and what the outside says when it is read?
+
+The journal's own facts are read twice: once for the decision, and again inside the transaction that acts on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from oncemore.engine.errors import OncemoreError, PortError
+from oncemore.engine.journal import Moment
+from oncemore.engine.ports import (
+    GrantReading,
+    GrantRef,
+    Inventory,
+    NativeTurn,
+    Newer,
+    Ports,
+    SessionView,
+    SourceRef,
+    Thread,
+    TurnView,
+    Workspace,
+)
+from oncemore.engine.tables import Attempt, Delivery, Request, Session, SessionThread, StartIntent, Turn
+from oncemore.rules.case import Case, Evidence, Reading, Value, judge
+from oncemore.rules.vocabulary import FACTS
+
+STARTED = ("starting", "running", "completing", "interrupting")
+"""A Turn in one of these may be running a model."""
+
+
+@dataclass(frozen=True, slots=True)
+class JournalFacts:
+    """The journal's own facts of one Request at one moment; compared as a whole.
+
+    Attributes:
+        values: by fact name, None where the journal does not know.
+        session: `closed`, `active` or `idle` as far as the journal alone can say.
+        newer: `dispatched`, `queued` or `none`, of our own later Requests.
+        accepted: the Source's ids of every message of the Session that is in the journal, whatever became of it.
+        ended_at: the later of our own and the runtime's recorded end of the Turn that the decision is about.
+    """
+
+    values: Mapping[str, Value | None]
+    session: str
+    newer: str
+    accepted: frozenset[str]
+    ended_at: int | None
+
+
+def journal_facts(request: str, besides: str | None = None) -> JournalFacts:
+    """Read them. Call it inside a transaction.
+
+    Args:
+        besides: the Turn of the Attempt that is being decided: it, its reservation and its place in the queue do not
+            count. Everything else does, withdrawn Attempts too.
+    """
+    row = Request.get_by_id(request)
+    turn = last_ended(request)
+    values: dict[str, Value | None] = {
+        "request.role": row.role,
+        "request.audience": row.audience,
+        "request.host": row.host,
+        "request.attachments": row.attachments,
+        "request.delegated": bool(row.delegated),
+        "request.state": row.state,
+        "request.stop_origin": row.stop_origin,
+        "request.steered": bool(row.steered),
+        "request.opted_out": bool(row.opted_out),
+        "native.runtime": Session.get_by_id(row.session).runtime,
+        "delivery.notice": _notice(request),
+        **_turn_facts(turn),
+        **_attempt_facts(request, besides),
+    }
+    return JournalFacts(
+        values=values,
+        session=_session_state(row.session, besides),
+        newer=_newer_requests(row),
+        accepted=frozenset(r.message for r in Request.select(Request.message).where(Request.session == row.session)),
+        ended_at=None if turn is None or turn.ended_at is None else max(turn.ended_at, turn.native_ended_at or 0),
+    )
+
+
+def last_ended(request: str) -> Turn | None:
+    """The Turn that a decision about the Request is about: the last one that ended."""
+    row = (
+        Turn.select()
+        .where(Turn.request == request, Turn.ended_at.is_null(False))
+        .order_by(Turn.ended_at.desc(), Turn.position.desc())
+        .first()
+    )
+    assert row is None or isinstance(row, Turn)
+    return row
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """One look at the outside.
+
+    Attributes:
+        inventory: None where the runtime could not be read at all.
+        grant: holds an open workspace; the holder closes it.
+        failures: what could not be read, one sentence each.
+    """
+
+    readings: Mapping[str, Reading]
+    inventory: Inventory | None
+    grant: GrantReading | None
+    newer: Newer | None
+    failures: tuple[str, ...]
+
+
+def observe(request: str, ports: Ports) -> Observed:
+    """Read the Source, the grant and the runtime. What cannot be read is simply not among the readings."""
+    row = Request.get_by_id(request)
+    session = Session.get_by_id(row.session)
+    source = ports.sources.get(session.source)
+    runtime = ports.runtimes.get(session.runtime)
+    readings: dict[str, Reading] = {}
+    failures: list[str] = []
+    grant: GrantReading | None = None
+    newer: Newer | None = None
+    inventory: Inventory | None = None
+    reference = source_ref(row, session)
+    try:
+        if source is None:
+            raise PortError(f"the source {session.source} is not configured")
+        readings.update(source.read(reference))
+        newer = source.newer(reference)
+    except OncemoreError as error:
+        failures.append(f"source: {error}")
+    try:
+        if ports.grants is None:
+            raise PortError("no grants are configured")
+        grant = ports.grants.read(grant_ref(session))
+        readings.update(grant.readings)
+    except OncemoreError as error:
+        failures.append(f"grant: {error}")
+    try:
+        if runtime is None:
+            raise PortError(f"the runtime {session.runtime} is not configured")
+        inventory = runtime.inventory(session_view(session.id), turn_view(last_ended(request)))
+        readings.update(inventory.readings)
+    except OncemoreError as error:
+        failures.append(f"runtime: {error}")
+    return Observed(readings, inventory, grant, newer, tuple(failures))
+
+
+def build_case(facts: JournalFacts, observed: Observed, moment: Moment, waiting_since: int | None) -> Case:
+    """Put both together as the case that the policies judge, every reading judged at `moment`."""
+    now = moment.ms
+    journal = Evidence(source="journal", observed_at=now)
+    readings = {
+        name: judge(now, reading.value, reading.evidence, FACTS[name].max_age) if reading.status == "known" else reading
+        for name, reading in observed.readings.items()
+    }
+    for name, value in facts.values.items():
+        readings[name] = judge(now, value, journal, None)
+    readings["turn.ended_ago"] = _ended_ago(facts.ended_at, moment, journal)
+    readings["session.state"] = _joined_session(facts.session, readings.get("native.run_state"), journal)
+    readings["session.newer_input"] = _joined_newer(facts, observed, now)
+    if not moment.trusted:
+        for name, reading in readings.items():
+            if FACTS[name].type == "duration":
+                readings[name] = Reading("clock", None, reading.evidence)
+    return Case(now=now, readings=readings, waiting_since=waiting_since)
+
+
+def session_view(session: str) -> SessionView:
+    """The Session as a runtime needs to know it."""
+    row = Session.get_by_id(session)
+    threads = SessionThread.select().where(SessionThread.session == session).order_by(SessionThread.ordinal)
+    started = Turn.select(Turn.id).join(StartIntent, on=(StartIntent.turn == Turn.id)).where(Turn.session == session)
+    return SessionView(
+        id=session,
+        runtime=row.runtime,
+        home=row.home,
+        threads=tuple(Thread(row.runtime, row.home, thread.thread) for thread in threads),
+        client_ids=frozenset(turn.id for turn in started),
+    )
+
+
+def turn_view(turn: Turn | None) -> TurnView:
+    """A Turn as an inventory is asked for it."""
+    if turn is None:
+        return TurnView(client_id="")
+    if turn.native_thread is None or turn.native_turn is None:
+        return TurnView(client_id=turn.id)
+    return TurnView(client_id=turn.id, native=NativeTurn(turn.native_thread, turn.native_turn))
+
+
+def source_ref(row: Request, session: Session) -> SourceRef:
+    """The message as it was accepted."""
+    return SourceRef(source=session.source, message=row.message, sender=row.sender, digest=row.digest)
+
+
+def grant_ref(session: Session) -> GrantRef:
+    """The grant as it stood when the Session was made."""
+    return GrantRef(
+        workspace_id=session.workspace,
+        owner=session.owner,
+        level=session.grant_level,
+        revision=session.grant_revision,
+        root=Workspace(session.root, session.root_device, session.root_inode),
+    )
+
+
+def _turn_facts(turn: Turn | None) -> dict[str, Value | None]:
+    if turn is None:
+        return {}
+    return {
+        "turn.phase": turn.phase,
+        "turn.attempt": turn.ordinal,
+        "turn.status": turn.status,
+        "turn.error": turn.error,
+        "turn.has_reply": bool(turn.has_reply),
+        "turn.has_deltas": bool(turn.has_deltas),
+        "report.state": turn.report_state,
+        "response.has_gate": None if turn.has_gate is None else bool(turn.has_gate),
+    }
+
+
+def _attempt_facts(request: str, besides: str | None) -> dict[str, Value]:
+    rows = [row for row in Attempt.select().where(Attempt.request == request) if row.turn != besides]
+    used: dict[str, Value] = {
+        f"attempts.{kind}": sum(row.kind == kind for row in rows) for kind in ("work", "review", "quota", "route")
+    }
+    return {**used, "attempts.open": any(row.open for row in rows)}
+
+
+def _notice(request: str) -> Value:
+    newest = (
+        Delivery.select().where(Delivery.request == request).order_by(Delivery.frozen_at.desc(), Delivery.id).first()
+    )
+    if newest is None:
+        return "none"
+    return newest.state if newest.state in ("verified", "ambiguous") else "unverified"
+
+
+def _session_state(session: str, besides: str | None) -> str:
+    row = Session.get_by_id(session)
+    if row.state == "closed":
+        return "closed"
+    running = Turn.select().where(Turn.session == session, Turn.status.in_(STARTED), Turn.id != (besides or ""))
+    claimed = row.active_turn is not None and row.active_turn != besides
+    return "active" if claimed or running.exists() else "idle"
+
+
+def _newer_requests(row: Request) -> str:
+    later = Request.select(Request.id).where(Request.session == row.session, Request.position > row.position)
+    turns = list(Turn.select(Turn.status).where(Turn.request.in_(later), Turn.phase == "business"))
+    if any(turn.status == "queued" for turn in turns):
+        return "queued"
+    return "dispatched" if turns else "none"
+
+
+def _ended_ago(ended_at: int | None, moment: Moment, evidence: Evidence) -> Reading:
+    if ended_at is None:
+        return Reading("missing", None, evidence)
+    if ended_at > moment.ms + 5_000:
+        return Reading("conflict", None, evidence)
+    return Reading("known", max(0, moment.ms - ended_at), evidence)
+
+
+def _joined_session(journal: str, native: Reading | None, evidence: Evidence) -> Reading:
+    """`closed` and `active` need one witness; `idle` needs both."""
+    if journal != "idle":
+        return Reading("known", journal, evidence)
+    if native is None:
+        return Reading("missing", None, evidence)
+    return Reading(native.status, native.value, native.evidence)
+
+
+def _joined_newer(facts: JournalFacts, observed: Observed, now: int) -> Reading:
+    """Queued before dispatched before none; `none` needs the Source, the journal and a complete inventory."""
+    if observed.newer is None:
+        return Reading("missing")
+    evidence = Evidence(source="journal and source", observed_at=min(observed.newer.observed_at, now))
+    if facts.newer == "queued" or any(message not in facts.accepted for message in observed.newer.messages):
+        return Reading("known", "queued", evidence)
+    if facts.newer == "dispatched":
+        return Reading("known", "dispatched", evidence)
+    foreign = observed.readings.get("native.foreign_input")
+    if foreign is None or foreign.status != "known":
+        return Reading("missing", None, evidence)
+    return Reading("known", "dispatched" if foreign.value else "none", evidence)

@@ -1,0 +1,321 @@
+"""How does a person's word get into the journal: a message, a stop, a release, an opt-out?
+
+Each is one transaction that locks the Session like every step of the executor does: the executor either sees it, or it
+comes after a Turn that is already starting.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import peewee as pw
+
+from oncemore.engine import events, prompts, texts
+from oncemore.engine.errors import Conflict, NotFound
+from oncemore.engine.journal import Journal
+from oncemore.engine.ports import GrantRef
+from oncemore.engine.tables import Attempt, Delivery, Request, Session, StartIntent, Turn
+
+QUEUE_PLACES = 20
+"""How many Turns of people may wait in one Session; a recovery Turn takes no place."""
+
+Saw = Literal["delivered", "not-delivered", "ran", "did-not-run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A human message as its Source told it.
+
+    Attributes:
+        message: the Source's id of it.
+        language: the asker's, for our own texts.
+    """
+
+    message: str
+    sender: str
+    text: str
+    language: str = "en"
+    role: Literal["project", "steward", "agent"] = "project"
+    audience: Literal["private", "group"] = "private"
+    host: Literal["managed", "attached"] = "managed"
+    attachments: int = 0
+    delegated: bool = False
+
+
+def random_word() -> str:
+    """The word that marks one Turn's envelope: 128 bits that nobody but this Turn's input knows."""
+    return secrets.token_hex(16)
+
+
+def open_session(journal: Journal, grant: GrantRef, *, runtime: str, home: str, source: str, conversation: str) -> str:
+    """The Session of a conversation, made when there is none.
+
+    Raises:
+        Conflict: the conversation is bound to another workspace, or its Session is closed.
+    """
+    session = "s-" + hashlib.sha256(f"{source}\0{conversation}".encode()).hexdigest()[:12]
+    with journal.transaction():
+        now = journal.advance_clock().ms
+        found = Session.get_or_none(Session.id == session)
+        if found is None:
+            Session.insert(
+                id=session,
+                workspace=grant.workspace_id,
+                owner=grant.owner,
+                grant_level=grant.level,
+                grant_revision=grant.revision,
+                root=grant.root.path,
+                root_device=grant.root.device,
+                root_inode=grant.root.inode,
+                runtime=runtime,
+                home=home,
+                source=source,
+                conversation=conversation,
+                state="open",
+                fence=0,
+                created_at=now,
+            ).execute()
+        elif (found.workspace, found.runtime, found.home) != (grant.workspace_id, runtime, home):
+            raise Conflict(f"the conversation {conversation} is bound to the workspace {found.workspace}")
+        elif found.state == "closed":
+            raise Conflict(f"the conversation {conversation} is closed; a closed Session is never reopened")
+    return session
+
+
+def accept(journal: Journal, session: str, arrival: Arrival, *, word: Callable[[], str] = random_word) -> str:
+    """Take a message in: its Request, and the Turn that will answer it at the end of the Session's queue.
+
+    The same message again gives the same Request.
+
+    Returns:
+        The Request's id.
+
+    Raises:
+        Conflict: the same message with other content, a closed Session, or a full queue.
+    """
+    request = "r-" + hashlib.sha256(f"{session}\0{arrival.message}".encode()).hexdigest()[:12]
+    with journal.transaction():
+        now = journal.advance_clock().ms
+        _lock(session)
+        found = Request.get_or_none(Request.id == request)
+        if found is not None:
+            if found.digest != texts.digest(arrival.text) or found.sender != arrival.sender:
+                raise Conflict(f"the message {arrival.message} came again with other content")
+            return request
+        if Session.get_by_id(session).state == "closed":
+            raise Conflict(f"the Session {session} is closed")
+        waiting = Turn.select().where(Turn.session == session, Turn.status == "queued", Turn.phase == "business")
+        if waiting.count() >= QUEUE_PLACES:
+            raise Conflict(f"{QUEUE_PLACES} messages already wait in the Session {session}; try again later")
+        stored = texts.store(arrival.text, now)
+        last = Request.select(pw.fn.MAX(Request.position)).where(Request.session == session).scalar()
+        Request.insert(
+            id=request,
+            session=session,
+            position=(last or 0) + 1,
+            message=arrival.message,
+            sender=arrival.sender,
+            digest=stored.digest,
+            length=stored.length,
+            language=arrival.language,
+            role=arrival.role,
+            audience=arrival.audience,
+            host=arrival.host,
+            attachments=arrival.attachments,
+            delegated=arrival.delegated,
+            steered=False,
+            opted_out=False,
+            state="open",
+            stop_origin="none",
+            due_at=now,
+            created_at=now,
+            head="",
+            events=0,
+        ).execute()
+        events.append(request, "accepted", now, message=arrival.message, digest=stored.digest, length=stored.length)
+        mark = word()
+        queue_turn(request, "business", 1, prompts.request_input(arrival.text, mark), mark, now)
+        # A recovery that waits must see this message at once, not at its next look.
+        Request.update(due_at=now).where(
+            Request.session == session, Request.state == "open", Request.due_at.is_null(False)
+        ).execute()
+    return request
+
+
+def queue_turn(request: str, phase: str, ordinal: int, text: str, word: str, now: int) -> str:
+    """Put a Turn at the end of its Session's queue. Call it inside a transaction.
+
+    Returns:
+        The Turn's id, deterministic: `<request>-<phase>-<ordinal>`.
+
+    Raises:
+        Conflict: it is there already, for another Session.
+    """
+    turn = f"{request}-{phase}-{ordinal}"
+    session = Request.get_by_id(request).session
+    last = Turn.select(pw.fn.MAX(Turn.position)).where(Turn.session == session).scalar()
+    stored = texts.store(text, now)
+    Turn.insert(
+        id=turn,
+        session=session,
+        request=request,
+        phase=phase,
+        ordinal=ordinal,
+        position=(last or 0) + 1,
+        status="queued",
+        error="none",
+        input_digest=stored.digest,
+        input_length=stored.length,
+        word=word,
+        has_reply=False,
+        has_deltas=False,
+        queued_at=now,
+    ).execute()
+    events.append(request, "queued", now, turn=turn, input=stored.digest)
+    return turn
+
+
+def stop(journal: Journal, request: str, origin: Literal["user", "operator", "system"], why: str = "") -> None:
+    """Stop a Request: what waits never starts, what runs is interrupted, nothing of it is delivered any more.
+
+    The target is frozen here: a later Turn of the Session is never hit.
+
+    Raises:
+        NotFound: no such Request.
+        Conflict: it has already ended.
+    """
+    with journal.transaction():
+        now = journal.advance_clock().ms
+        row = _open_request(request)
+        _lock(row.session)
+        target = Session.get_by_id(row.session).active_turn
+        if target is not None and Turn.get_by_id(target).request != request:
+            target = None
+        # A queued recovery Turn is left to its dispatch, which refuses it by a gate and so records why.
+        for turn in Turn.select().where(Turn.request == request, Turn.status == "queued", Turn.phase == "business"):
+            if turn.id != target:
+                Turn.update(status="withdrawn", ended_at=now).where(Turn.id == turn.id).execute()
+        Request.update(state="stopped", stop_origin=origin, stop_target=target, due_at=now, held=None).where(
+            Request.id == request
+        ).execute()
+        events.append(request, "stopped", now, origin=origin, target=target, why=why)
+
+
+def release(journal: Journal, request: str, why: str, *, saw: Saw | None = None, close: bool = False) -> None:
+    """A person clears a hold: the Request is due now and every gate is judged afresh. No gate is overridden.
+
+    Args:
+        why: the person's reason, recorded.
+        saw: what the person found out about a call whose outcome was ambiguous; settles it.
+        close: end the Request as answered by hand.
+
+    Raises:
+        NotFound: no such Request.
+        Conflict: it has ended, or nothing of it is ambiguous in the way that `saw` says.
+    """
+    if not why.strip():
+        raise Conflict("a release needs a reason")
+    with journal.transaction():
+        now = journal.advance_clock().ms
+        row = _open_request(request, ended_too=saw is not None)
+        _lock(row.session)
+        if saw in ("delivered", "not-delivered"):
+            _settle_delivery(request, saw, now)
+        elif saw in ("ran", "did-not-run"):
+            _settle_start(row.session, request, saw, now)
+        if close:
+            _close(row, now)
+        else:
+            Request.update(due_at=now, waiting_since=now, held=None).where(Request.id == request).execute()
+        events.append(request, "released", now, why=why, saw=saw, close=close)
+
+
+def opt_out(journal: Journal, request: str) -> None:
+    """The person or tenant does not want recoveries of this Request."""
+    with journal.transaction():
+        now = journal.advance_clock().ms
+        row = _open_request(request)
+        _lock(row.session)
+        Request.update(opted_out=True, due_at=now).where(Request.id == request).execute()
+        events.append(request, "opted_out", now)
+
+
+def close_session(journal: Journal, session: str) -> None:
+    """Close a Session for good.
+
+    Raises:
+        NotFound: no such Session.
+        Conflict: a Turn of it is running or waits.
+    """
+    with journal.transaction():
+        journal.advance_clock()
+        row = Session.get_or_none(Session.id == session)
+        if row is None:
+            raise NotFound(f"there is no Session {session}")
+        _lock(session)
+        if (
+            row.active_turn is not None
+            or Turn.select().where(Turn.session == session, Turn.status == "queued", Turn.phase == "business").exists()
+        ):
+            raise Conflict(f"the Session {session} still has work; stop it first")
+        Session.update(state="closed").where(Session.id == session).execute()
+
+
+def _lock(session: str) -> None:
+    """Take the Session's row: with one immediate transaction at a time, a write to it is enough on SQLite."""
+    Session.update(fence=Session.fence + 1).where(Session.id == session).execute()
+
+
+def _open_request(request: str, *, ended_too: bool = False) -> Request:
+    row = Request.get_or_none(Request.id == request)
+    if row is None:
+        raise NotFound(f"there is no Request {request}")
+    if row.state != "open" and not ended_too:
+        raise Conflict(f"the Request {request} is already {row.state}")
+    assert isinstance(row, Request)
+    return row
+
+
+def _close(row: Request, now: int) -> None:
+    if Session.get_by_id(row.session).active_turn in {
+        turn.id for turn in Turn.select(Turn.id).where(Turn.request == row.id)
+    }:
+        raise Conflict(f"a Turn of {row.id} is running; stop it first")
+    Turn.update(status="withdrawn", ended_at=now).where(Turn.request == row.id, Turn.status == "queued").execute()
+    Attempt.update(state="withdrawn", open=False, reason="closed by a person", settled_at=now).where(
+        Attempt.request == row.id,
+        Attempt.open == True,  # noqa: E712
+    ).execute()
+    Request.update(state="answered", due_at=None, held=None).where(Request.id == row.id).execute()
+
+
+def _settle_delivery(request: str, saw: Saw, now: int) -> None:
+    rows = list(Delivery.select().where(Delivery.request == request, Delivery.state == "ambiguous"))
+    if not rows:
+        raise Conflict(f"no reply of {request} is ambiguous")
+    for row in rows:
+        if saw == "delivered":
+            Delivery.update(state="verified", verified_at=now, detail="a person saw it").where(
+                Delivery.id == row.id
+            ).execute()
+        else:
+            Delivery.update(state="frozen", detail="a person saw that it did not arrive").where(
+                Delivery.id == row.id
+            ).execute()
+
+
+def _settle_start(session: str, request: str, saw: Saw, now: int) -> None:
+    active = Session.get_by_id(session).active_turn
+    turn = Turn.get_or_none(Turn.id == active, Turn.request == request, Turn.status == "starting")
+    if turn is None or not StartIntent.select().where(StartIntent.turn == turn.id).exists():
+        raise Conflict(f"no start of {request} is ambiguous")
+    ended = "a person saw that it ran" if saw == "ran" else "a person saw that it did not run"
+    Turn.update(status="failed", error="other", detail=ended, ended_at=now).where(Turn.id == turn.id).execute()
+    Attempt.update(state="ambiguous" if saw == "ran" else "failed", open=False, reason=ended, settled_at=now).where(
+        Attempt.turn == turn.id
+    ).execute()
+    Session.update(active_turn=None).where(Session.id == session).execute()
