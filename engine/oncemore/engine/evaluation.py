@@ -1,0 +1,298 @@
+"""Which rules fire on a case?
+
+Each policy is asked in three stages, through the C module alone: no host, no threads, no actions. What fired is read
+by rule name; every result is a rule that fired, and nothing is decided here. What the engine could do wrong is either
+kept from it (own keys, typed and bounded values, one session per policy, thread and process, retraction after every
+fact) or noticed: exactly one rule per comparison must have fired, with a name we know. A broken invariant is a fault:
+the session is dropped as it is, the case is asked once more on a fresh one, and a second fault is the result.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from types import ModuleType
+from typing import Any
+
+from oncemore.engine import native
+from oncemore.engine.errors import EngineFault
+from oncemore.rules.case import Case
+from oncemore.rules.expression import Leaf
+from oncemore.rules.normal_form import key
+from oncemore.rules.outcome import Outcome, Truth
+from oncemore.rules.policy import Gate, Policy
+from oncemore.rules.ruleset import FAIL, HIGHEST, NAME, UNKNOWN, Ending, FactType, Plan, Ruleset, compile_policy, turned
+
+ENGINE_NAME = "durable-rules"
+
+_TRUTHS = {0: Truth.FAIL, 1: Truth.PASS, 2: Truth.UNKNOWN}
+_NO_RESULT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Fired:
+    """What the engine said of one policy on one case.
+
+    Attributes:
+        results: for every place of the plan, FAIL, PASS or UNKNOWN; empty after a fault.
+        names: the rules that fired, in the order of the plan; of the last stage those that decided.
+        ending: what the deciding rule says; None after a fault.
+        fault: what went wrong on both tries; None when nothing did.
+    """
+
+    plan: Plan
+    results: bytes
+    names: tuple[str, ...]
+    ending: Ending | None
+    fault: str | None = None
+
+    @property
+    def outcome(self) -> Outcome:
+        """The policy's outcome before it competes with others; hold after a fault."""
+        return Outcome.HOLD if self.ending is None else self.ending.outcome
+
+    @property
+    def gate(self) -> Gate | None:
+        """The gate that decided."""
+        number = None if self.ending is None else self.ending.gate
+        return None if number is None else self.plan.gates[number]
+
+    @property
+    def when(self) -> Truth:
+        """Whether the policy concerns the case; unknown after a fault."""
+        return self._truth(self.plan.when)
+
+    @property
+    def gates(self) -> tuple[Truth, ...]:
+        """The result of every gate of the plan, the floor's last."""
+        return tuple(self._truth(place) for place in self.plan.gate_places)
+
+    def leaf(self, leaf: Leaf) -> Truth:
+        """The result of one comparison."""
+        return self._truth(self.plan.places[key(leaf)])
+
+    def _truth(self, place: tuple[int, bool]) -> Truth:
+        return _TRUTHS[turned(self.results[place[0]], place[1])] if self.results else Truth.UNKNOWN
+
+    @property
+    def decided_against(self) -> bool:
+        """Whether the policy cannot fire on this case whatever unknown evidence says: `when` or a gate is false."""
+        if not self.results:
+            return False
+        failed = FAIL
+        return any(turned(self.results[at], turn) == failed for at, turn in (self.plan.when, *self.plan.gate_places))
+
+
+class Session:
+    """The engine's handles for one plan. Belongs to the thread and process that made it.
+
+    Raises:
+        EngineFault: from any method; the session must not be used again, nor closed.
+    """
+
+    def __init__(self, plan: Plan, engine: ModuleType) -> None:
+        self.plan = plan
+        self.pid = os.getpid()
+        self._engine = engine
+        self._error: type[Exception] = engine.error
+        self._assert = engine.assert_fact
+        self._retract = engine.retract_fact
+        self._start = engine.start_action_for_state
+        self._next = engine.complete_and_start_action
+        self._leaves = [(self._open(f"l{i}", r), r.facts) for i, r in enumerate(plan.leaf_rulesets)]
+        self._gates = [(self._open(f"g{i}", r), r.slots) for i, r in enumerate(plan.gate_rulesets)]
+        self._outcome = [(self._open(f"o{i}", r), r.slots) for i, r in enumerate(plan.outcome_rulesets)]
+
+    def _open(self, name: str, ruleset: Ruleset) -> int:
+        try:
+            handle: int = self._engine.create_ruleset(name, ruleset.text)
+        except self._error as error:
+            raise EngineFault(f"{self.plan.policy.name}: ruleset {name} is refused: {error}") from error
+        if self._ask(handle, '{"sid":"s","id":"c","warm":1}') != ["warm"]:
+            raise EngineFault(f"{self.plan.policy.name}: ruleset {name} does not answer")
+        return handle
+
+    def close(self) -> None:
+        """Give the engine's memory back. Only for a session without a fault, by the thread that made it."""
+        for handle, _ in (*self._leaves, *self._gates, *self._outcome):
+            self._engine.delete_state(handle, "s")
+            self._engine.delete_ruleset(handle)
+
+    def _ask(self, handle: int, fact: str) -> list[str]:
+        """Assert one fact, collect the names of all rules that fire, take the fact back."""
+        names: list[str] = []
+        try:
+            code, offset = self._assert(handle, fact)
+            if code == 0:
+                started = self._start(handle, offset)
+                message = started[1] if started else None
+                following = self._next
+                while message is not None:
+                    names.append(message[NAME])
+                    message = following(handle, offset)
+            elif code != 1:  # 1: nothing fired
+                raise EngineFault(f"{self.plan.policy.name}: a fact is answered with code {code}")
+            self._retract(handle, '{"sid":"s","id":"c"}')
+        except (self._error, MemoryError) as error:
+            raise EngineFault(f"{self.plan.policy.name}: {error}") from error
+        return names
+
+    def run(self, case: Case) -> Fired:
+        """Ask all three stages."""
+        plan, ask = self.plan, self._ask
+        readings, lookup = plan.readings, case.readings.get
+        results = bytearray(b"\x03" * plan.n_leaves + b"\x02" * (plan.n_places - plan.n_leaves))
+        names: list[str] = []
+        for handle, facts in self._leaves:
+            parts = ['{"sid":"s","id":"c","k":1']
+            for fact, encode in facts:
+                reading = lookup(fact)
+                if reading is not None and reading.status == "known":
+                    parts.append(encode(reading.value))
+            parts.append("}")
+            names += ask(handle, "".join(parts))
+        try:
+            for name in names:
+                place, code = readings[name]
+                results[place] = code
+            if len(names) != plan.n_leaves or _NO_RESULT in results:
+                raise EngineFault(f"{plan.policy.name}: a comparison has no result, or two")
+            for handle, slots in self._gates:
+                parts = [texts[results[place]] for place, texts in slots]
+                fired = ask(handle, '{"sid":"s","id":"c"' + "".join(parts) + "}")
+                for name in fired:
+                    place, code = readings[name]
+                    if results[place] != code and results[place] != UNKNOWN:
+                        raise EngineFault(f"{plan.policy.name}: a condition has two results")
+                    results[place] = code
+                names += fired
+            start = f'{{"sid":"s","id":"c","w":{_waited(case)}'
+            ending = None
+            for handle, slots in self._outcome:
+                carried = "" if ending is None else f',"e":{ending.carry}'
+                parts = [texts[results[place]] for place, texts in slots]
+                first = ask(handle, start + carried + "".join(parts) + "}")[0]
+                names.append(first)
+                if first != "keep":
+                    ending = plan.endings[first]
+        except (KeyError, IndexError) as error:
+            raise EngineFault(f"{plan.policy.name}: what fired is not what was asked: {error}") from error
+        return Fired(plan, bytes(results), tuple(names), ending)
+
+
+def _waited(case: Case) -> int:
+    if case.waiting_since is None:
+        return 0
+    return min(max(case.now - case.waiting_since, 0), HIGHEST)
+
+
+def read(plan: Plan, names: Sequence[str]) -> Fired:
+    """What the engine said, from the names of the rules that fired; the inverse of `Fired.names`.
+
+    Raises:
+        EngineFault: the names are not those of this plan.
+    """
+    results = bytearray(b"\x03" * plan.n_leaves + b"\x02" * (plan.n_places - plan.n_leaves))
+    ending = None
+    for name in names:
+        if name in plan.readings:
+            place, code = plan.readings[name]
+            results[place] = code
+        elif name in plan.endings:
+            ending = plan.endings[name]
+        elif name != "keep":
+            raise EngineFault(f"{plan.policy.name} has no rule {name}")
+    if ending is None or _NO_RESULT in results:
+        raise EngineFault(f"{plan.policy.name}: the stored firings are not complete")
+    return Fired(plan, bytes(results), tuple(names), ending)
+
+
+class Evaluator:
+    """A set of policies, ready to be asked from any thread and, after a fork, from any process.
+
+    Attributes:
+        plans: by policy name, sorted.
+        faults: evaluations that failed twice and were answered with a fault, since this process made the evaluator.
+        floor_digest, vocabulary_digest: what the policies were compiled with, for the record.
+
+    Raises:
+        EngineUnavailable: durable-rules cannot be loaded.
+        NotCompilable: a policy is beyond what the engine takes.
+    """
+
+    def __init__(
+        self,
+        policies: Iterable[Policy],
+        floor: Callable[[str], Sequence[Gate]] | None = None,
+        *,
+        facts: Mapping[str, FactType] | None = None,
+        floor_digest: str | None = None,
+        vocabulary_digest: str | None = None,
+    ) -> None:
+        if floor is None:
+            from oncemore.rules.floor import FLOOR_DIGEST, floor_gates
+
+            floor, floor_digest = floor_gates, FLOOR_DIGEST
+        if facts is None:
+            from oncemore.rules.vocabulary import DIGEST, FACTS
+
+            facts, vocabulary_digest = FACTS, DIGEST
+        self._engine = native.load()
+        self.facts = facts
+        self.floor_digest = floor_digest
+        self.vocabulary_digest = vocabulary_digest
+        self.engine_version = version("durable-rules")
+        ordered = sorted(policies, key=lambda policy: policy.name)
+        self.plans: Mapping[str, Plan] = {
+            policy.name: compile_policy(policy, floor(policy.action), facts) for policy in ordered
+        }
+        self.faults = 0
+        self._local = threading.local()
+
+    def evaluate(self, case: Case) -> dict[str, Fired]:
+        """Every policy's answer, by name."""
+        return {name: self.ask(name, case) for name in self.plans}
+
+    def ask(self, policy: str, case: Case) -> Fired:
+        """One policy's answer; never an outcome after a fault.
+
+        Raises:
+            KeyError: there is no such policy.
+        """
+        sessions = self._sessions()
+        plan = self.plans[policy]
+        try:
+            session = sessions.get(policy)
+            if session is None:
+                session = sessions[policy] = Session(plan, self._engine)
+            return session.run(case)
+        except EngineFault:
+            # The old session is dropped as it is: after a fault, deleting its state can crash.
+            sessions.pop(policy, None)
+        try:
+            session = Session(plan, self._engine)
+            fired = session.run(case)
+        except EngineFault as error:
+            self.faults += 1
+            return Fired(plan, b"", (), None, str(error))
+        sessions[policy] = session
+        return fired
+
+    def close(self) -> None:
+        """Give back the memory of this thread's sessions; asking again opens new ones."""
+        sessions = self._sessions()
+        while sessions:
+            sessions.popitem()[1].close()
+
+    def _sessions(self) -> dict[str, Session]:
+        """This thread's sessions. Those inherited over a fork belong to the parent."""
+        local: Any = self._local
+        pid = os.getpid()
+        if getattr(local, "pid", None) != pid:
+            local.pid = pid
+            local.sessions = {}
+        sessions: dict[str, Session] = local.sessions
+        return sessions
