@@ -68,8 +68,9 @@ def value_problem(fact: Fact, value: Literal) -> tuple[str, str, str | None] | N
             hint = f'write duration("{value}")' if _is_duration(value) else hint
         return "R303", f"`{fact.name}` is a duration, not {_words(value)}", hint
     if isinstance(value, bool) or not isinstance(value, int):
-        hint = "write the number without quotes" if isinstance(value, str) and value.lstrip("-").isdecimal() else None
-        return "R303", f"`{fact.name}` is an int, not {_words(value)}", hint
+        quoted = isinstance(value, str) and value.lstrip("-").isdecimal()
+        advice = "write the number without quotes" if quoted else None
+        return "R303", f"`{fact.name}` is an int, not {_words(value)}", advice
     if not MIN_INT <= value <= MAX_INT:
         return "R305", f"{value} does not fit in 64 bits", None
     return None

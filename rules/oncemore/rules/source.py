@@ -1,0 +1,194 @@
+"""What does a YAML file say, and where exactly does it say each thing?
+
+YAML 1.2 core types: `no`, `on` and `12:30` stay text. Invisible characters and line breaks that editors and parsers
+disagree on are refused before anything is parsed; `composing` makes the tree.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from oncemore.rules import scalars
+from oncemore.rules.diagnostics import Diagnostic, Severity
+
+MAX_CHARACTERS = 1_000_000
+
+_MAX_REPORTED = 20
+
+_FORBIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]|\r(?!\n)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A stretch of the file: code point offsets, `end` exclusive."""
+
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Node:
+    """One value of the document.
+
+    Attributes:
+        value: as plain Python: dict, list, str, int, float, bool or None.
+        style: of a scalar: `'`, `"`, `|`, `>`, or empty.
+        keys: of a mapping, where each key stands.
+        children: of a mapping by key, of a sequence by index.
+        broken: it was refused already; its value means nothing.
+    """
+
+    value: Any
+    place: Place
+    style: str = ""
+    keys: dict[str, Place] = field(default_factory=dict)
+    children: dict[str, Node] | list[Node] | None = None
+    broken: bool = False
+
+    def get(self, *path: str | int) -> Node | None:
+        """The part under a path of keys and indexes, if there is one."""
+        node: Node | None = self
+        for part in path:
+            if node is None:
+                return None
+            if isinstance(node.children, dict) and isinstance(part, str):
+                node = node.children.get(part)
+            elif isinstance(node.children, list) and isinstance(part, int) and part < len(node.children):
+                node = node.children[part]
+            else:
+                return None
+        return node
+
+    def items(self) -> Iterator[Node]:
+        """The elements of a sequence; none for anything else."""
+        if isinstance(self.children, list):
+            yield from self.children
+
+
+@dataclass
+class Document:
+    """A file that was read.
+
+    Attributes:
+        file: the name that diagnostics show.
+        root: None when nothing could be made of it.
+        diagnostics: what was refused while reading.
+    """
+
+    file: str
+    text: str
+    root: Node | None = None
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [0, *(found.end() for found in re.finditer("\n", self.text))]
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and column of an offset, both from 1, in code points."""
+        line = bisect_right(self._line_starts, offset)
+        return line, offset - self._line_starts[line - 1] + 1
+
+    def line(self, number: int) -> str:
+        """A line without its break, from 1."""
+        start = self._line_starts[number - 1]
+        end = self._line_starts[number] if number < len(self._line_starts) else len(self.text)
+        return self.text[start:end].rstrip("\r\n")
+
+    def inside(self, node: Node, start: int, end: int) -> Place:
+        """Where a stretch of a scalar's value stands in the file; the whole scalar when it cannot be told."""
+        places = scalars.offsets(self.text, node.place.start, node.place.end, node.style, str(node.value))
+        if places is None or not places:
+            return node.place
+        first = places[min(start, len(places) - 1)]
+        last = places[min(end, len(places)) - 1] + 1 if end > start else first + 1
+        return Place(first, max(last, first + 1))
+
+    def diagnostic(
+        self,
+        code: str,
+        message: str,
+        place: Place,
+        *,
+        path: Sequence[str | int] = (),
+        help: str | None = None,
+        severity: Severity = "error",
+    ) -> Diagnostic:
+        """A diagnostic framed with the line that the place begins on."""
+        line, column = self.position(place.start)
+        shown = self.line(line)
+        stop = min(column + max(1, place.end - place.start), max(len(shown), column) + 1)
+        return Diagnostic(code, severity, message, self.file, line, column, stop, dotted(path), shown, help)
+
+    def report(
+        self, code: str, message: str, place: Place, *, path: Sequence[str | int] = (), help: str | None = None
+    ) -> None:
+        """Note an error of this file."""
+        self.diagnostics.append(self.diagnostic(code, message, place, path=path, help=help))
+
+
+def dotted(path: Sequence[str | int]) -> str:
+    """A path as people write it: `$.gates[2].require`; a key with a dot in quotes."""
+    if not path:
+        return ""
+    shown = ""
+    for part in path:
+        if isinstance(part, int):
+            shown += f"[{part}]"
+        else:
+            shown += f'["{part}"]' if "." in part else f".{part}"
+    return f"${shown}"
+
+
+def read(path: Path, file: str | None = None) -> Document:
+    """Read and load a file; one that cannot be read gives a document with that error and no root."""
+    shown = file or str(path)
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        document = Document(shown, "")
+        document.report("R108", f"cannot be read: {error.strerror or error}", Place(0, 0))
+        return document
+    return load_bytes(raw, shown)
+
+
+def load_bytes(raw: bytes, file: str) -> Document:
+    """Load a file's bytes, which must be UTF-8."""
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        document = Document(file, raw[: error.start].decode("utf-8", "replace"))
+        at = len(document.text)
+        document.report("R108", f"byte {error.start + 1} is not UTF-8", Place(at, at))
+        return document
+    return load(text, file)
+
+
+def load(text: str, file: str) -> Document:
+    """Load a text. What was refused stands in the document's diagnostics; `root` is what could be taken."""
+    document = Document(file, text)
+    if len(text) > MAX_CHARACTERS:
+        document.report("R107", f"the file has {len(text)} characters; at most {MAX_CHARACTERS} are read", Place(0, 0))
+        return document
+    for count, found in enumerate(_FORBIDDEN.finditer(text)):
+        if count < _MAX_REPORTED:
+            document.report(
+                "R106",
+                f"the character U+{ord(found[0]):04X} may not stand in a file",
+                Place(found.start(), found.end()),
+                help="it is invisible, or editors and parsers disagree on it; in double quotes it can be escaped",
+            )
+    if document.diagnostics:
+        return document
+    from oncemore.rules.composing import Composer
+
+    Composer(document).run()
+    return document
