@@ -10,6 +10,7 @@ import hashlib
 import json
 from typing import Any
 
+from oncemore.engine.errors import NotFound
 from oncemore.engine.tables import Event, Request
 
 
@@ -22,6 +23,22 @@ def append(request: str, kind: str, at: int, **body: Any) -> None:
         request=request, seq=row.events + 1, at=at, kind=kind, body=text, previous=row.head, digest=digest
     ).execute()
     Request.update(head=digest, events=row.events + 1).where(Request.id == request).execute()
+
+
+def latest(request: str, kind: str) -> dict[str, Any]:
+    """The body of the newest event of a kind.
+
+    Raises:
+        NotFound: there is none.
+    """
+    body = (
+        Event.select(Event.body).where(Event.request == request, Event.kind == kind).order_by(Event.seq.desc()).scalar()
+    )
+    if body is None:
+        raise NotFound(f"{request} has no event {kind}")
+    found = json.loads(body)
+    assert isinstance(found, dict)
+    return found
 
 
 def verify(request: str) -> str | None:

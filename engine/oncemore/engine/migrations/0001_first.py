@@ -46,7 +46,7 @@ TABLES = [
         state text not null check (state in ('frozen', 'sending', 'sent', 'verified', 'unverified', 'ambiguous')),
         reply text, detail text, frozen_at integer not null, sent_at integer, verified_at integer,
         unique (request, stage)) strict""",
-    """create table delivery_intent (delivery text not null references delivery (id), ordinal integer not null check (ordinal in (1, 2)),
+    """create table delivery_intent (delivery text not null references delivery (id), ordinal integer not null,
         host text not null, boot text not null, pid integer not null, pid_started integer not null, at integer not null,
         primary key (delivery, ordinal)) strict""",
     """create table decision_pass (id text primary key, request text not null references request (id), stage text not null,

@@ -1,0 +1,104 @@
+"""May this Request be taken up once more, and if so, is the one try reserved and in the queue?"""
+
+from __future__ import annotations
+
+from oncemore.engine import events, facts, judging, prompts
+from oncemore.engine.context import Context, Judgement, due, lock
+from oncemore.engine.crashpoints import CrashPoint
+from oncemore.engine.errors import Conflict, FactsChanged
+from oncemore.engine.intake import queue_turn, random_word
+from oncemore.engine.tables import Attempt, Request, Turn
+from oncemore.engine.texts import digest
+
+
+def admit(context: Context, request: str) -> None:
+    """Observe, decide, and on `fire` reserve. Otherwise say when to look again, or what holds it."""
+    observed = facts.observe(request, context.ports)
+    if observed.grant is not None and observed.grant.workspace is not None:
+        observed.grant.workspace.close()
+    context.checkpoint(CrashPoint.AFTER_OBSERVE, request)
+    with context.journal.transaction():
+        known = facts.journal_facts(request)
+        moment = context.journal.advance_clock()
+        since = Request.get_by_id(request).waiting_since
+    case = facts.build_case(known, observed, moment, known.ended_at if since is None else since)
+    judgement = judging.judge(context, request, case, "admission")
+    context.checkpoint(CrashPoint.AFTER_DECIDE, request)
+    if judgement.fired is None:
+        _note(context, request, judgement)
+        return
+    _reserve(context, request, judgement, known)
+    context.checkpoint(CrashPoint.AFTER_RESERVE, request)
+    enqueue(context, request)
+
+
+def enqueue(context: Context, request: str) -> None:
+    """Put the reserved Turn into the Session's queue; the very same one that is there already is adopted.
+
+    Raises:
+        Conflict: a Turn of that identity is there with other content; nothing is overwritten.
+    """
+    with context.journal.transaction():
+        attempt = Attempt.get(Attempt.request == request, Attempt.open == True)  # noqa: E712
+        lock(Request.get_by_id(request).session)
+        now = context.journal.advance_clock().ms
+        there = Turn.get_or_none(Turn.id == attempt.turn)
+        if there is None:
+            word = random_word()
+            queue_turn(request, attempt.kind, attempt.ordinal, prompts.continuation_input(word), word, now)
+        elif (there.request, there.phase) != (request, attempt.kind) or there.input_digest != digest(
+            prompts.continuation_input(there.word)
+        ):
+            raise Conflict(f"the Turn {attempt.turn} is in the queue with other content")
+        due(request, now)
+    context.checkpoint(CrashPoint.AFTER_ENQUEUE, request)
+
+
+def _reserve(context: Context, request: str, judgement: Judgement, known: facts.JournalFacts) -> None:
+    policy = judgement.fired
+    assert policy is not None
+    own = judging.of_policy(judgement, policy)
+    assert own is not None
+    kind = context.rules.attempt(policy)
+    with context.journal.transaction():
+        lock(Request.get_by_id(request).session)
+        now = context.journal.advance_clock().ms
+        if facts.journal_facts(request) != known:
+            due(request, now)
+            raise FactsChanged(f"{request} changed while it was being decided")
+        judging.record(context, request, judgement, "admission", None, now)
+        ordinal = 1 + Attempt.select().where(Attempt.request == request, Attempt.kind == kind).count()
+        turn = f"{request}-{kind}-{ordinal}"
+        Attempt.insert(
+            request=request,
+            kind=kind,
+            ordinal=ordinal,
+            turn=turn,
+            decision=own["decision_id"],
+            state="reserved",
+            open=True,
+            reserved_at=now,
+        ).execute()
+        due(request, now)
+        events.append(request, "reserved", now, turn=turn, policy=policy, decision=own["decision_id"])
+
+
+def _note(context: Context, request: str, judgement: Judgement) -> None:
+    """Nothing may act now: store why, and when to look again."""
+    with context.journal.transaction():
+        lock(Request.get_by_id(request).session)
+        now = context.journal.advance_clock().ms
+        judging.record(context, request, judgement, "admission", None, now)
+        waiting = [each for each in judgement.records if each["outcome"] == "wait"]
+        if waiting:
+            times = [judging.millis(each["until"]) or now + context.settings.observe_again for each in waiting]
+            due(request, max(now + 1, min(times)))
+            return
+        due(request, None, _held(judgement))
+
+
+def _held(judgement: Judgement) -> str | None:
+    for each in judgement.records:
+        if each["outcome"] == "hold":
+            return f"{each['policy']['name']}: {each['reason']['gate'] or each['reason']['kind']}"
+    return None

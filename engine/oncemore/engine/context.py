@@ -1,0 +1,125 @@
+"""What do the steps of the executor share?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from oncemore.engine import events
+from oncemore.engine.crashpoints import Checkpoint, unobserved
+from oncemore.engine.errors import PortError
+from oncemore.engine.journal import Journal
+from oncemore.engine.ports import Ports, Runtime, Source
+from oncemore.engine.process import Process
+from oncemore.engine.tables import Request, Session, Turn
+from oncemore.rules.case import Case
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Durations of the executor's own, in milliseconds; none of them decides anything.
+
+    Attributes:
+        observe_again: after how long a waiting case is looked at again when no gate says a time.
+        retry_outside: after how long something outside that was busy or did not answer is tried again.
+        hard_timeout: how long one Turn may run before it is interrupted.
+        slice: how long one look at a running Turn may take; a stop is seen at the end of it.
+    """
+
+    observe_again: int = 30_000
+    retry_outside: int = 5_000
+    hard_timeout: int = 900_000
+    slice: int = 500
+
+
+class Judgement(Protocol):
+    """One look at a case by all policies, as the engine's decisions give it."""
+
+    @property
+    def outcome(self) -> str:
+        """The overall outcome."""
+
+    @property
+    def fired(self) -> str | None:
+        """The policy that may act, if one may."""
+
+    @property
+    def stored(self) -> bytes:
+        """What is kept of it, canonical."""
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The decision records, one for each policy, by name."""
+
+
+class Rules(Protocol):
+    """The policies in force."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Their names."""
+
+    @property
+    def bundles(self) -> Mapping[str, str]:
+        """Their texts by digest, so that a stored decision renders again."""
+
+    def decide(self, case: Case, *, stage: str, request: str, levels: Mapping[str, str]) -> Judgement:
+        """Judge one case by all of them."""
+
+    def attempt(self, policy: str) -> str:
+        """The kind of Attempt that the policy spends."""
+
+
+@dataclass(slots=True)
+class Context:
+    """Everything a step needs; one for each worker."""
+
+    journal: Journal
+    ports: Ports
+    rules: Rules
+    settings: Settings = field(default_factory=Settings)
+    checkpoint: Checkpoint = unobserved
+    process: Process = field(default_factory=Process.current)
+
+    def runtime(self, session: Session) -> Runtime:
+        """The Session's runtime. Raises `PortError` when it is not configured."""
+        found = self.ports.runtimes.get(session.runtime)
+        if found is None:
+            raise PortError(f"the runtime {session.runtime} is not configured")
+        return found
+
+    def source(self, session: Session) -> Source:
+        """The Session's Source. Raises `PortError` when it is not configured."""
+        found = self.ports.sources.get(session.source)
+        if found is None:
+            raise PortError(f"the source {session.source} is not configured")
+        return found
+
+
+def lock(session: str) -> Session:
+    """Take the Session's row for this transaction, and read it. A write to it is a lock on SQLite."""
+    Session.update(fence=Session.fence + 1).where(Session.id == session).execute()
+    row = Session.get_by_id(session)
+    assert isinstance(row, Session)
+    return row
+
+
+def due(request: str, at: int | None, held: str | None = None) -> None:
+    """Say when the Request is looked at again (None: not by itself), and why it is held. Inside a transaction."""
+    Request.update(due_at=at, held=held).where(Request.id == request).execute()
+
+
+def wake(session: str, now: int) -> None:
+    """Something of the Session changed: every open Request of it with work left is due. Inside a transaction."""
+    unfinished = Turn.select(Turn.request).where(Turn.session == session, Turn.ended_at.is_null())
+    Request.update(due_at=now).where(
+        Request.session == session, (Request.due_at.is_null(False)) | (Request.id.in_(unfinished))
+    ).execute()
+
+
+def let_go(session: str, turn: Turn, now: int, at: int | None, why: str, held: str | None = None) -> None:
+    """Give a claimed Turn back to the queue: nothing was started, nothing is spent. Inside a transaction."""
+    Session.update(active_turn=None).where(Session.id == session, Session.active_turn == turn.id).execute()
+    due(turn.request, at, held)
+    events.append(turn.request, "let_go", now, turn=turn.id, why=why, until=at)

@@ -1,0 +1,261 @@
+"""Has the answer reached the message that asked, exactly once?
+
+A text is frozen, then an intent is stored, then Source and grant are read again, then it is sent, its receipt stored,
+and read back. Whatever breaks in between is settled by looking, never by sending again blindly.
+"""
+
+from __future__ import annotations
+
+from oncemore.engine import events, facts, prompts, texts
+from oncemore.engine.context import Context, due, lock
+from oncemore.engine.crashpoints import CrashPoint
+from oncemore.engine.errors import NotFound, PortError, Refused
+from oncemore.engine.ports import Receipt, Search
+from oncemore.engine.process import Process
+from oncemore.engine.tables import Attempt, Delivery, DeliveryIntent, Request, Session, Turn
+from oncemore.rules.case import Reading
+
+PERSON_FIRST = "a person's word came first"
+"""The reason of an Attempt that gave way to a person: nobody is told that nothing was continued."""
+
+
+def freeze(context: Context, request: str) -> bool:
+    """Freeze the text that the Request owes its Source now, if it owes one that is not frozen yet."""
+    with context.journal.transaction():
+        row = Request.get_by_id(request)
+        lock(row.session)
+        owed = _owed(row)
+        if owed is None or Delivery.select().where(Delivery.request == request, Delivery.stage == owed[0]).exists():
+            return False
+        now = context.journal.advance_clock().ms
+        stage, text, turn = owed
+        if stage == "stop":
+            # A stopped Request gets the stop's own answer and nothing else.
+            Delivery.update(state="unverified", detail="stopped before it was sent").where(
+                Delivery.request == request, Delivery.state == "frozen"
+            ).execute()
+        stored = texts.store(text, now)
+        Delivery.insert(
+            id=f"{request}/{stage}",
+            request=request,
+            stage=stage,
+            turn=turn,
+            text_digest=stored.digest,
+            text_length=stored.length,
+            state="frozen",
+            frozen_at=now,
+        ).execute()
+        due(request, now)
+        events.append(request, "frozen", now, stage=stage, text=stored.digest, length=stored.length)
+    context.checkpoint(CrashPoint.AFTER_FREEZE, f"{request}/{stage}")
+    return True
+
+
+def unsettled(request: str) -> Delivery | None:
+    """The oldest Delivery of the Request that is neither verified nor given up."""
+    row = (
+        Delivery.select()
+        .where(Delivery.request == request, Delivery.state.in_(("frozen", "sending", "sent", "ambiguous")))
+        .order_by(Delivery.frozen_at, Delivery.id)
+        .first()
+    )
+    assert row is None or isinstance(row, Delivery)
+    return row
+
+
+def deliver(context: Context, delivery: Delivery) -> bool:
+    """Take one Delivery a step further; whether anything changed. Otherwise the Request's next look is set."""
+    if delivery.state in ("sending", "ambiguous"):
+        return _settle(context, delivery)
+    if delivery.state == "sent":
+        return _verify(context, delivery)
+    return _send(context, delivery)
+
+
+def _owed(row: Request) -> tuple[str, str, str | None] | None:
+    """The stage, text and Turn of what the Source should get now."""
+    if row.state == "stopped":
+        return ("stop", prompts.in_language(prompts.STOPPED, row.language), row.stop_target)
+    turn = facts.last_ended(row.id)
+    if turn is None or row.state != "open":
+        return None
+    if turn.status == "completed":
+        stage = "answer" if turn.phase == "business" else f"recovery:{turn.phase}-{turn.ordinal}"
+        return (stage, _reply(turn, row.language), turn.id)
+    if turn.status == "withdrawn":
+        attempt = Attempt.get_or_none(Attempt.turn == turn.id)
+        if attempt is None or attempt.reason == PERSON_FIRST:
+            return None
+        return ("notice", prompts.in_language(prompts.NOT_CONTINUED, row.language), turn.id)
+    return ("notice", prompts.in_language(prompts.FAILED, row.language), turn.id)
+
+
+def _reply(turn: Turn, language: str) -> str:
+    if turn.reply_digest is None:
+        return prompts.in_language(prompts.NO_TEXT, language)
+    return texts.fetch(turn.reply_digest)
+
+
+def _send(context: Context, delivery: Delivery) -> bool:
+    row = Request.get_by_id(delivery.request)
+    session = Session.get_by_id(row.session)
+    try:
+        text = texts.fetch(delivery.text_digest)
+    except NotFound as error:
+        return _hold(context, delivery, str(error))
+    if (refusal := _may_send(context, row, session)) is not None:
+        return refusal(delivery)
+    with context.journal.transaction():
+        lock(session.id)
+        now = context.journal.advance_clock().ms
+        if Request.get_by_id(row.id).state != row.state:
+            due(row.id, now)
+            return True
+        ordinal = 1 + DeliveryIntent.select().where(DeliveryIntent.delivery == delivery.id).count()
+        me = context.process
+        DeliveryIntent.insert(
+            delivery=delivery.id,
+            ordinal=ordinal,
+            host=me.host,
+            boot=me.boot,
+            pid=me.pid,
+            pid_started=me.started,
+            at=now,
+        ).execute()
+        Delivery.update(state="sending").where(Delivery.id == delivery.id).execute()
+        events.append(row.id, "send_intent", now, stage=delivery.stage, ordinal=ordinal)
+    context.checkpoint(CrashPoint.AFTER_DELIVERY_INTENT, delivery.id)
+    # Source and grant once more, after the intent: a message edited in this moment is not answered.
+    if (refusal := _may_send(context, row, session)) is not None:
+        _back_to_frozen(context, delivery, "not sent: Source or grant changed")
+        return refusal(delivery)
+    try:
+        receipt = context.source(session).reply(facts.source_ref(row, session), text, delivery.id)
+    except Refused as error:
+        _back_to_frozen(context, delivery, f"not sent: {error}")
+        return _hold(context, delivery, f"the Source refused the reply: {error}")
+    except PortError:
+        # Whatever the failure was, it is not known to have prevented the reply.
+        return _wait(context, delivery)
+    context.checkpoint(CrashPoint.AFTER_SEND, delivery.id)
+    _store_receipt(context, delivery, receipt, "answered")
+    context.checkpoint(CrashPoint.AFTER_RECEIPT, delivery.id)
+    return True
+
+
+class _Refusal:
+    """Why nothing may be sent now, and what follows."""
+
+    def __init__(self, context: Context, why: str | None) -> None:
+        self._context, self._why = context, why
+
+    def __call__(self, delivery: Delivery) -> bool:
+        if self._why is None:
+            return _wait(self._context, delivery)
+        return _hold(self._context, delivery, self._why)
+
+
+def _may_send(context: Context, row: Request, session: Session) -> _Refusal | None:
+    """None when the message is there, unchanged, from the same person, and the grant stands."""
+    readings: dict[str, Reading] = {}
+    try:
+        readings.update(context.source(session).read(facts.source_ref(row, session)))
+        if context.ports.grants is None:
+            return _Refusal(context, None)
+        grant = context.ports.grants.read(facts.grant_ref(session))
+        if grant.workspace is not None:
+            grant.workspace.close()
+        readings.update(grant.readings)
+    except PortError:
+        return _Refusal(context, None)
+    wanted = {"source.state": "unchanged", "source.sender_verified": True, "grant.state": "intact"}
+    for fact, value in wanted.items():
+        reading = readings.get(fact)
+        if reading is None or reading.status != "known" or reading.value == "unavailable":
+            return _Refusal(context, None)
+        if reading.value != value:
+            return _Refusal(context, f"not delivered: {fact} is {reading.value}")
+    return None
+
+
+def _store_receipt(context: Context, delivery: Delivery, receipt: Receipt, proof: str) -> None:
+    with context.journal.transaction():
+        now = context.journal.advance_clock().ms
+        Delivery.update(state="sent", reply=receipt.reply, sent_at=now).where(Delivery.id == delivery.id).execute()
+        events.append(delivery.request, "send_receipt", now, stage=delivery.stage, reply=receipt.reply, proof=proof)
+
+
+def _verify(context: Context, delivery: Delivery) -> bool:
+    receipt = Receipt(delivery.reply, delivery.sent_at or 0)
+    search = _search(context, delivery, receipt)
+    if search is None or search.receipt is None:
+        return _wait(context, delivery)
+    with context.journal.transaction():
+        lock(Request.get_by_id(delivery.request).session)
+        now = context.journal.advance_clock().ms
+        Delivery.update(state="verified", verified_at=now, reply=search.receipt.reply).where(
+            Delivery.id == delivery.id
+        ).execute()
+        due(delivery.request, now)
+        events.append(delivery.request, "verified", now, stage=delivery.stage, reply=search.receipt.reply)
+    context.checkpoint(CrashPoint.AFTER_VERIFY, delivery.id)
+    return True
+
+
+def _settle(context: Context, delivery: Delivery) -> bool:
+    """An intent without a receipt: found, absent, or neither."""
+    search = _search(context, delivery, None)
+    if search is not None and search.receipt is not None:
+        _store_receipt(context, delivery, search.receipt, "found")
+        return True
+    if search is not None and search.absence_proven and _sender_gone(context, delivery):
+        _back_to_frozen(context, delivery, "absent: a complete read does not show it, and its sender is gone")
+        return True
+    with context.journal.transaction():
+        now = context.journal.advance_clock().ms
+        if delivery.state != "ambiguous":
+            Delivery.update(state="ambiguous").where(Delivery.id == delivery.id).execute()
+            events.append(delivery.request, "ambiguous", now, stage=delivery.stage)
+        # Looking again is only a read, and may yet find it; nothing is sent.
+        due(delivery.request, now + context.settings.observe_again, f"the reply {delivery.stage} may have been sent")
+    return False
+
+
+def _search(context: Context, delivery: Delivery, receipt: Receipt | None) -> Search | None:
+    row = Request.get_by_id(delivery.request)
+    session = Session.get_by_id(row.session)
+    try:
+        text = texts.fetch(delivery.text_digest)
+        return context.source(session).find(facts.source_ref(row, session), text, delivery.id, receipt)
+    except (PortError, NotFound):
+        return None
+
+
+def _sender_gone(context: Context, delivery: Delivery) -> bool:
+    """Whether nobody can still be sending: this process is not, and any other that stored an intent has ended."""
+    for intent in DeliveryIntent.select().where(DeliveryIntent.delivery == delivery.id):
+        sender = Process(intent.host, intent.boot, intent.pid, intent.pid_started)
+        if sender != context.process and not sender.gone():
+            return False
+    return True
+
+
+def _back_to_frozen(context: Context, delivery: Delivery, why: str) -> None:
+    with context.journal.transaction():
+        now = context.journal.advance_clock().ms
+        Delivery.update(state="frozen", detail=why).where(Delivery.id == delivery.id).execute()
+        events.append(delivery.request, "not_sent", now, stage=delivery.stage, why=why)
+
+
+def _wait(context: Context, delivery: Delivery) -> bool:
+    with context.journal.transaction():
+        now = context.journal.advance_clock().ms
+        due(delivery.request, now + context.settings.retry_outside)
+    return False
+
+
+def _hold(context: Context, delivery: Delivery, why: str) -> bool:
+    with context.journal.transaction():
+        context.journal.advance_clock()
+        due(delivery.request, None, why)
+    return False

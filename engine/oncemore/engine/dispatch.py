@@ -1,0 +1,252 @@
+"""Which queued Turn of a Session runs next, and may it still?
+
+A person's Turn always goes before a recovery, whatever its age. A recovery is decided again here, on facts read after
+the native thread was loaded, because only then can nobody else be writing to it.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import asdict
+
+from oncemore.engine import events, facts, judging
+from oncemore.engine.context import Context, due, let_go, lock, wake
+from oncemore.engine.crashpoints import CrashPoint
+from oncemore.engine.deliveries import PERSON_FIRST
+from oncemore.engine.errors import Busy, FactsChanged, PortError, Refused
+from oncemore.engine.ports import GrantReading, Inventory, Profile, SessionView
+from oncemore.engine.tables import Attempt, Request, Session, SessionThread, StartIntent, Turn
+
+STARTS = 2
+"""How often one Turn's start may be tried: once, and once more after the first was proven never to have happened."""
+
+
+def claim(context: Context, session: str) -> Turn | None:
+    """Take the next Turn of the queue: the oldest of a person's, else the recovery; None when none may run now."""
+    with context.journal.transaction():
+        row = lock(session)
+        if row.active_turn is not None or row.state == "closed":
+            return None
+        queued = Turn.select().where(Turn.session == session, Turn.status == "queued").order_by(Turn.position)
+        turns = list(queued)
+        turn = next((t for t in turns if t.phase == "business"), turns[0] if turns else None)
+        if turn is None:
+            return None
+        now = context.journal.advance_clock().ms
+        Session.update(active_turn=turn.id).where(Session.id == session).execute()
+        events.append(turn.request, "claimed", now, turn=turn.id)
+    context.checkpoint(CrashPoint.AFTER_CLAIM, turn.id)
+    assert isinstance(turn, Turn)
+    return turn
+
+
+def begin(context: Context, turn: Turn) -> bool:
+    """Load the thread, look at everything afresh, and store the intent to start; whether the start may be called now.
+
+    Otherwise the Turn is back in the queue with a time, or it ended without a model.
+    """
+    session = Session.get_by_id(turn.session)
+    grant: GrantReading | None = None
+    try:
+        if context.ports.grants is None:
+            raise PortError("no grants are configured")
+        grant = context.ports.grants.read(facts.grant_ref(session))
+        profile = _profile(turn, grant)
+        if profile is not None and grant.workspace is not None:
+            loaded = context.runtime(session).load(facts.session_view(session.id), profile, grant.workspace)
+            _record_thread(context, session.id, loaded.thread.thread_id)
+            context.checkpoint(CrashPoint.AFTER_LOAD, turn.id)
+        if turn.phase == "business":
+            return _begin_human(context, turn, profile)
+        return _begin_recovery(context, turn, profile)
+    except Busy as error:
+        return _again(context, turn, f"busy: {error}", context.settings.retry_outside)
+    except Refused as error:
+        return _held(context, turn, f"the runtime does not keep to what was granted: {error}")
+    except FactsChanged:
+        return _again(context, turn, "the journal changed", 0)
+    except PortError as error:
+        return _again(context, turn, f"not readable: {error}", context.settings.retry_outside)
+    finally:
+        if grant is not None and grant.workspace is not None:
+            grant.workspace.close()
+
+
+def _begin_human(context: Context, turn: Turn, profile: Profile | None) -> bool:
+    """A person's own Turn needs no policy: the message must stand, and the grant."""
+    with context.journal.transaction():
+        known = facts.journal_facts(turn.request, turn.id)
+    observed = facts.observe(turn.request, context.ports)
+    if observed.grant is not None and observed.grant.workspace is not None:
+        observed.grant.workspace.close()
+    wanted = {"source.state": "unchanged", "source.sender_verified": True, "grant.state": "intact"}
+    for fact, value in wanted.items():
+        reading = observed.readings.get(fact)
+        if reading is None or reading.status != "known" or reading.value == "unavailable":
+            return _again(context, turn, f"{fact} is not known", context.settings.retry_outside)
+        if reading.value != value:
+            return _held(context, turn, f"not started: {fact} is {reading.value}")
+    if observed.inventory is None or not observed.inventory.complete or profile is None:
+        return _again(context, turn, "; ".join(observed.failures) or "the inventory is not complete", None)
+    with context.journal.transaction():
+        _check(context, turn, known)
+        _intend(context, turn, profile, observed.inventory)
+    context.checkpoint(CrashPoint.AFTER_START_INTENT, turn.id)
+    return True
+
+
+def _begin_recovery(context: Context, turn: Turn, profile: Profile | None) -> bool:
+    attempt = Attempt.get(Attempt.turn == turn.id)
+    with context.journal.transaction():
+        known = facts.journal_facts(turn.request, turn.id)
+        policy = events.latest(turn.request, "reserved")["policy"]
+    observed = facts.observe(turn.request, context.ports)
+    if observed.grant is not None and observed.grant.workspace is not None:
+        observed.grant.workspace.close()
+    case = facts.build_case(known, observed, context.journal.now(), attempt.reserved_at)
+    judgement = judging.judge(context, turn.request, case, "dispatch")
+    own = judging.of_policy(judgement, policy)
+    fires = judgement.fired == policy and observed.inventory is not None and profile is not None
+    outcome = "not_concerned" if own is None else str(own["outcome"])
+    with context.journal.transaction():
+        _check(context, turn, known)
+        now = context.journal.advance_clock().ms
+        judging.record(context, turn.request, judgement, "dispatch", turn.id, now)
+        if fires:
+            assert observed.inventory is not None and profile is not None
+            _intend(context, turn, profile, observed.inventory)
+        elif own is not None and outcome in ("wait", "fire") and own["level"] == "enforce":
+            until = judging.millis(own["until"]) or now + context.settings.observe_again
+            let_go(turn.session, turn, now, max(until, now + 1), f"waits: {own['reason']['gate']}")
+        else:
+            person = _person_first(known, case.reading("session.newer_input").value)
+            reason = PERSON_FIRST if person else _reason(own)
+            withdraw(turn, reason, now)
+    if not fires:
+        with suppress(PortError):
+            context.runtime(Session.get_by_id(turn.session)).release(facts.session_view(turn.session))
+        return False
+    context.checkpoint(CrashPoint.AFTER_START_INTENT, turn.id)
+    return True
+
+
+def withdraw(turn: Turn, reason: str, now: int) -> None:
+    """End a recovery Turn without a model: the Attempt stays used. Call it inside a transaction."""
+    Turn.update(status="withdrawn", detail=reason, ended_at=now).where(Turn.id == turn.id).execute()
+    Attempt.update(state="withdrawn", open=False, reason=reason, settled_at=now).where(
+        Attempt.turn == turn.id
+    ).execute()
+    Session.update(active_turn=None).where(Session.id == turn.session).execute()
+    due(turn.request, now)
+    events.append(turn.request, "withdrawn", now, turn=turn.id, reason=reason)
+    wake(turn.session, now)
+
+
+def _check(context: Context, turn: Turn, known: facts.JournalFacts) -> None:
+    """The Session is locked now; nothing may have changed since the facts were read.
+
+    Raises:
+        FactsChanged: something did.
+    """
+    row = lock(turn.session)
+    changed = facts.journal_facts(turn.request, turn.id) != known or row.active_turn != turn.id
+    people = Turn.select().where(Turn.session == turn.session, Turn.status == "queued", Turn.phase == "business")
+    if changed or (turn.phase != "business" and people.exists()):
+        raise FactsChanged(f"{turn.request} changed while it was being decided")
+    if Request.get_by_id(turn.request).state != "open" and turn.phase == "business":
+        raise FactsChanged(f"{turn.request} is no longer open")
+
+
+def _intend(context: Context, turn: Turn, profile: Profile, inventory: Inventory) -> None:
+    now = context.journal.advance_clock().ms
+    held = sorted(record.native.turn_id for record in inventory.turns)
+    me = context.process
+    ordinal = 1 + StartIntent.select().where(StartIntent.turn == turn.id).count()
+    StartIntent.insert(
+        turn=turn.id,
+        ordinal=ordinal,
+        host=me.host,
+        boot=me.boot,
+        pid=me.pid,
+        pid_started=me.started,
+        held=json.dumps(held),
+        at=now,
+    ).execute()
+    Turn.update(
+        status="starting",
+        started_at=now,
+        profile=json.dumps(asdict(profile), sort_keys=True),
+        native_thread=_current_thread(facts.session_view(turn.session)),
+    ).where(Turn.id == turn.id).execute()
+    events.append(turn.request, "start_intent", now, turn=turn.id, ordinal=ordinal)
+
+
+def _profile(turn: Turn, grant: GrantReading) -> Profile | None:
+    """What the grant allows now; for a recovery never wider than what the original Turn ran under."""
+    if grant.profile is None or turn.phase == "business":
+        return grant.profile
+    original = Turn.get(Turn.request == turn.request, Turn.phase == "business")
+    if original.profile is None:
+        return None
+    stored = json.loads(original.profile)
+    recorded = Profile(
+        sandbox=stored["sandbox"], writable_roots=tuple(stored["writable_roots"]), network=stored["network"]
+    )
+    return recorded.narrowed(grant.profile)
+
+
+def _record_thread(context: Context, session: str, thread: str) -> None:
+    with context.journal.transaction():
+        now = context.journal.advance_clock().ms
+        lock(session)
+        threads = list(SessionThread.select().where(SessionThread.session == session).order_by(SessionThread.ordinal))
+        if threads and threads[-1].thread == thread:
+            return
+        SessionThread.update(used_to=now).where(
+            SessionThread.session == session, SessionThread.used_to.is_null()
+        ).execute()
+        SessionThread.insert(session=session, ordinal=len(threads) + 1, thread=thread, used_from=now).execute()
+
+
+def _current_thread(view: SessionView) -> str | None:
+    return view.current.thread_id if view.current is not None else None
+
+
+def _person_first(known: facts.JournalFacts, newer: object) -> bool:
+    stopped = known.values["request.state"] != "open" or known.values["request.stop_origin"] != "none"
+    return stopped or newer in ("queued", "dispatched") or known.values["request.opted_out"] is True
+
+
+def _reason(own: object) -> str:
+    if not isinstance(own, dict):
+        return "no policy of that name any more"
+    if own["outcome"] == "fire":
+        return f"the policy is at {own['level']}"
+    return str(own["reason"]["gate"] or own["reason"]["kind"])
+
+
+def _again(context: Context, turn: Turn, why: str, after: int | None) -> bool:
+    wait = context.settings.retry_outside if after is None else after
+    with context.journal.transaction():
+        now = context.journal.advance_clock().ms
+        lock(turn.session)
+        row = Request.get_by_id(turn.request)
+        if turn.phase == "business" and row.state != "open":
+            Turn.update(status="withdrawn", detail=why, ended_at=now).where(Turn.id == turn.id).execute()
+            Session.update(active_turn=None).where(Session.id == turn.session).execute()
+            due(turn.request, now)
+        else:
+            let_go(turn.session, turn, now, now + wait, why)
+    return False
+
+
+def _held(context: Context, turn: Turn, why: str) -> bool:
+    with context.journal.transaction():
+        now = context.journal.advance_clock().ms
+        lock(turn.session)
+        if turn.phase == "business":
+            let_go(turn.session, turn, now, None, why, held=why)
+        else:
+            withdraw(turn, why, now)
+    return False

@@ -1,0 +1,96 @@
+"""How does a decision get into the journal?
+
+A pass is stored once with everything it looked at; a later pass that changes no outcome, reason, gate result or time
+only says that it was seen again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from oncemore.engine import events, levels
+from oncemore.engine.context import Context, Judgement
+from oncemore.engine.tables import Bundle, Decision, DecisionPass
+from oncemore.rules.case import Case
+
+
+def judge(context: Context, request: str, case: Case, stage: str) -> Judgement:
+    """Judge a case by every policy at its present level. Nothing is stored."""
+    at = levels.current(context.rules.names, case.now)
+    return context.rules.decide(case, stage=stage, request=request, levels=at)
+
+
+def record(context: Context, request: str, judgement: Judgement, stage: str, turn: str | None, now: int) -> None:
+    """Keep a judgement. Call it inside the transaction that acts on it."""
+    signature = _signature(judgement, stage)
+    newest = (
+        DecisionPass.select(DecisionPass.id, DecisionPass.signature)
+        .where(DecisionPass.request == request)
+        .order_by(DecisionPass.at.desc(), DecisionPass.id.desc())
+        .first()
+    )
+    if newest is not None and newest.signature == signature and judgement.fired is None:
+        DecisionPass.update(last_seen=now, seen=DecisionPass.seen + 1).where(DecisionPass.id == newest.id).execute()
+        return
+    key = "sha256:" + hashlib.sha256(judgement.stored).hexdigest()
+    if DecisionPass.select().where(DecisionPass.id == key).exists():
+        return
+    for digest, body in context.rules.bundles.items():
+        Bundle.insert(digest=digest, body=body).on_conflict_ignore().execute()
+    DecisionPass.insert(
+        id=key,
+        request=request,
+        stage=stage,
+        turn=turn,
+        outcome=str(judgement.outcome),
+        fired=judgement.fired,
+        signature=signature,
+        stored=judgement.stored.decode(),
+        at=now,
+        last_seen=now,
+        seen=1,
+    ).execute()
+    for each in judgement.records:
+        Decision.insert(
+            id=each["decision_id"],
+            decision_pass=key,
+            request=request,
+            policy=each["policy"]["name"],
+            level=each["level"],
+            outcome=each["outcome"],
+            reason_kind=each["reason"]["kind"],
+            reason_gate=each["reason"]["gate"],
+            until=millis(each["until"]),
+            at=now,
+        ).execute()
+    events.append(request, "decided", now, decision_pass=key, stage=stage, outcome=str(judgement.outcome))
+
+
+def of_policy(judgement: Judgement, policy: str) -> Mapping[str, Any] | None:
+    """The record of one policy."""
+    return next((each for each in judgement.records if each["policy"]["name"] == policy), None)
+
+
+def millis(time: str | None) -> int | None:
+    """A record's time as milliseconds since the epoch."""
+    return None if time is None else round(datetime.fromisoformat(time).timestamp() * 1000)
+
+
+def _signature(judgement: Judgement, stage: str) -> str:
+    content = [stage, judgement.fired] + [
+        [
+            each["policy"]["name"],
+            each["policy"]["digest"],
+            each["level"],
+            each["outcome"],
+            each["reason"],
+            each["until"],
+            [[gate["id"], gate["result"]] for gate in each["gates"]],
+        ]
+        for each in judgement.records
+    ]
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()

@@ -1,0 +1,161 @@
+"""How does a started Turn come to its end in the journal?
+
+The intent is stored before; here is the call, its receipt, the watching, and the settling: one transaction in which the
+Turn ends and never changes again.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from oncemore.engine import events, facts, texts
+from oncemore.engine.context import Context, due, lock, wake
+from oncemore.engine.crashpoints import CrashPoint
+from oncemore.engine.errors import PortError, Refused, Unreadable
+from oncemore.engine.ports import NativeTurn, Observation, Profile
+from oncemore.engine.response import Response, parse
+from oncemore.engine.tables import Attempt, Request, Session, StartIntent, StartReceipt, Turn
+
+
+def start(context: Context, turn: Turn) -> NativeTurn | None:
+    """Call the runtime, once, and store its receipt; None when the Turn is not running afterwards."""
+    session = Session.get_by_id(turn.session)
+    runtime = context.runtime(session)
+    try:
+        native = runtime.start(
+            facts.session_view(session.id), turn.id, texts.fetch(turn.input_digest), _recorded_profile(turn.id)
+        )
+    except Refused as error:
+        settle(context, turn.id, Observation("failed", True, error="route_unavailable"), f"not started: {error}")
+        return None
+    except PortError:
+        # Nobody knows whether it runs. With every process of ours ended, nothing can still be on its way,
+        # and the inventory tells.
+        runtime.close()
+        return None
+    context.checkpoint(CrashPoint.AFTER_START_CALL, turn.id)
+    return native if receive(context, turn.id, native, "answered") else None
+
+
+def receive(context: Context, turn: str, native: NativeTurn, proof: str) -> bool:
+    """Store which native turn a start led to; False when that was somebody else's turn already."""
+    intent = StartIntent.select().where(StartIntent.turn == turn).order_by(StartIntent.ordinal.desc()).get()
+    if native.turn_id in json.loads(intent.held):
+        settle(context, turn, Observation("failed", True, error="other"), MERGED)
+        return False
+    with context.journal.transaction():
+        now = context.journal.advance_clock().ms
+        row = Turn.get_by_id(turn)
+        lock(row.session)
+        StartReceipt.insert(
+            turn=turn, native_thread=native.thread_id, native_turn=native.turn_id, proof=proof, at=now
+        ).execute()
+        Turn.update(status="running", native_thread=native.thread_id, native_turn=native.turn_id).where(
+            Turn.id == turn
+        ).execute()
+        events.append(
+            row.request, "started", now, turn=turn, thread=native.thread_id, native=native.turn_id, proof=proof
+        )
+    context.checkpoint(CrashPoint.AFTER_START_RECEIPT, turn)
+    return True
+
+
+MERGED = "the start went into a native turn that was there before; whose work it became is not known"
+
+
+CANCEL_PATIENCE = 60_000
+"""How long an interrupted Turn may take to end before it is looked up in the inventory instead, milliseconds."""
+
+
+def watch(context: Context, turn: Turn, native: NativeTurn) -> Observation | None:
+    """Wait for the end; interrupt on a stop or when the time is over. None when the runtime can no longer be asked."""
+    runtime = context.runtime(Session.get_by_id(turn.session))
+    started = Turn.get_by_id(turn.id).started_at or context.journal.now().ms
+    told = timed_out = False
+    cancelled: int | None = None
+    while True:
+        try:
+            seen = runtime.observe(native, context.settings.slice / 1000)
+        except Unreadable:
+            return None
+        if not told:
+            context.checkpoint(CrashPoint.WHILE_RUNNING, turn.id)
+            told = True
+        if seen.ended:
+            late = timed_out and seen.status == "interrupted"
+            return replace(seen, error="hard_timeout") if late else seen
+        now = context.journal.now().ms
+        if cancelled is not None:
+            if now - cancelled > CANCEL_PATIENCE:
+                return None
+            continue
+        stopped = Request.get_by_id(turn.request).state == "stopped"
+        timed_out = now - started > context.settings.hard_timeout
+        if stopped or timed_out:
+            try:
+                runtime.cancel(native)
+            except PortError:
+                return None
+            cancelled = now
+
+
+def settle(context: Context, turn: str, seen: Observation, detail: str | None = None) -> None:
+    """End the Turn with what was seen, its Attempt with it, and free the Session. Earlier Turns are not touched."""
+    with context.journal.transaction():
+        row = Turn.get_by_id(turn)
+        lock(row.session)
+        if row.ended_at is not None:
+            return
+        now = context.journal.advance_clock().ms
+        response = parse(seen.answer, row.word) if seen.answer is not None else Response(text="")
+        completed = seen.status == "completed"
+        reply = texts.store(response.text, now) if completed and response.text else None
+        stored = texts.store(response.stored(), now) if completed else None
+        Turn.update(
+            status="timed_out" if seen.error == "hard_timeout" else seen.status,
+            error=seen.error,
+            detail=detail,
+            native_ended_at=seen.ended_at,
+            reply_digest=reply.digest if reply else None,
+            reply_length=reply.length if reply else None,
+            response_digest=stored.digest if stored else None,
+            report_state=response.report_state if completed else None,
+            has_gate=bool(response.gates) if completed else None,
+            has_reply=reply is not None,
+            has_deltas=seen.deltas,
+            ended_at=now,
+        ).where(Turn.id == turn).execute()
+        if row.phase != "business":
+            state = "ambiguous" if detail == MERGED else _attempt_state(seen, response)
+            Attempt.update(state=state, open=False, reason=detail or seen.error, settled_at=now).where(
+                Attempt.turn == turn
+            ).execute()
+        Session.update(active_turn=None).where(Session.id == row.session, Session.active_turn == turn).execute()
+        due(row.request, now)
+        events.append(
+            row.request,
+            "ended",
+            now,
+            turn=turn,
+            status=seen.status,
+            error=seen.error,
+            report=response.report_state if completed else None,
+            reply=reply.digest if reply else None,
+            detail=detail,
+        )
+        wake(row.session, now)
+    context.checkpoint(CrashPoint.AFTER_SETTLE, turn)
+
+
+def _attempt_state(seen: Observation, response: Response) -> str:
+    if seen.status != "completed":
+        return "failed"
+    return "unfinished" if response.report_state == "valid" else "answered"
+
+
+def _recorded_profile(turn: str) -> Profile:
+    recorded = Turn.get_by_id(turn).profile
+    assert recorded is not None, "stored with the intent"
+    stored = json.loads(recorded)
+    return Profile(sandbox=stored["sandbox"], writable_roots=tuple(stored["writable_roots"]), network=stored["network"])

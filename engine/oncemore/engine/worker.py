@@ -1,0 +1,69 @@
+"""Which Requests are due, and when is the next one?
+
+Due times are stored and indexed; nothing is ever scanned. One worker has one file.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from oncemore.engine import events, executor
+from oncemore.engine.context import Context, due
+from oncemore.engine.tables import Request
+
+log = logging.getLogger("oncemore.worker")
+
+
+class Worker:
+    """Takes due Requests one after the other.
+
+    Args:
+        context: what the steps share; its journal holds the worker's lock.
+        poll: the longest sleep between two looks for due work, milliseconds; other processes write to the journal too.
+    """
+
+    def __init__(self, context: Context, poll: int = 2_000) -> None:
+        self._context = context
+        self._poll = poll
+
+    def run_due(self) -> int:
+        """Take everything that is due now, oldest first, each at most once; how many Requests were taken."""
+        taken: set[str] = set()
+        while True:
+            now = self._context.journal.now().ms
+            row = (
+                Request.select(Request.id)
+                .where(Request.due_at <= now, Request.id.not_in(taken))
+                .order_by(Request.due_at, Request.id)
+                .first()
+            )
+            if row is None:
+                return len(taken)
+            taken.add(row.id)
+            self._take(row.id)
+
+    def next_due(self) -> int | None:
+        """When the next Request is due, milliseconds since the epoch; None when none is."""
+        found = Request.select(Request.due_at).where(Request.due_at.is_null(False)).order_by(Request.due_at).scalar()
+        return None if found is None else int(found)
+
+    def run(self, stop: threading.Event) -> None:
+        """Work until told to stop; a Turn that runs is watched to its end first."""
+        while not stop.is_set():
+            if self.run_due():
+                continue
+            upcoming = self.next_due()
+            wait = self._poll if upcoming is None else upcoming - self._context.journal.now().ms
+            stop.wait(min(self._poll, max(10, wait)) / 1000)
+
+    def _take(self, request: str) -> None:
+        try:
+            executor.advance(self._context, request)
+        except Exception as error:
+            # One Request's fault must not stop the others. It is held, shown, and in the log.
+            log.exception("a step failed", extra={"request": request})
+            with self._context.journal.transaction():
+                now = self._context.journal.advance_clock().ms
+                due(request, None, f"a step failed: {type(error).__name__}")
+                events.append(request, "fault", now, error=type(error).__name__)
