@@ -18,13 +18,27 @@ from types import ModuleType
 from typing import Any
 
 from oncemore.engine import native
+from oncemore.engine.canonical import MAX_SAFE
 from oncemore.engine.errors import EngineFault
 from oncemore.rules.case import Case
 from oncemore.rules.expression import Leaf
 from oncemore.rules.normal_form import key
 from oncemore.rules.outcome import Outcome, Truth
 from oncemore.rules.policy import Gate, Policy
-from oncemore.rules.ruleset import FAIL, HIGHEST, NAME, UNKNOWN, Ending, FactType, Plan, Ruleset, compile_policy, turned
+from oncemore.rules.ruleset import (
+    FAIL,
+    HIGHEST,
+    NAME,
+    UNKNOWN,
+    Encoder,
+    Ending,
+    FactType,
+    Plan,
+    Ruleset,
+    compile_policy,
+    encoder,
+    turned,
+)
 
 ENGINE_NAME = "durable-rules"
 
@@ -183,6 +197,19 @@ class Session:
         return Fired(plan, bytes(results), tuple(names), ending)
 
 
+def _written(fact: FactType) -> Encoder:
+    """As the engine gets it, but an integer that JSON cannot hold exactly is written as text."""
+    plain = encoder("value", fact)
+    if fact.type not in ("int", "duration"):
+        return plain
+
+    def exact(value: object) -> str:
+        written = plain(value)
+        return f',"value":"{value}"' if written and abs(int(str(value))) > MAX_SAFE else written
+
+    return exact
+
+
 def _waited(case: Case) -> int:
     if case.waiting_since is None:
         return 0
@@ -215,6 +242,8 @@ class Evaluator:
 
     Attributes:
         plans: by policy name, sorted.
+        by_digest: the same by policy digest.
+        written: by fact, how a value stands in the record; "" for what is no value of the fact's type.
         faults: evaluations that failed twice and were answered with a fault, since this process made the evaluator.
         floor_digest, vocabulary_digest: what the policies were compiled with, for the record.
 
@@ -249,6 +278,8 @@ class Evaluator:
         self.plans: Mapping[str, Plan] = {
             policy.name: compile_policy(policy, floor(policy.action), facts) for policy in ordered
         }
+        self.by_digest: Mapping[str, Plan] = {plan.policy.digest: plan for plan in self.plans.values()}
+        self.written: Mapping[str, Encoder] = {name: _written(fact) for name, fact in facts.items()}
         self.faults = 0
         self._local = threading.local()
 

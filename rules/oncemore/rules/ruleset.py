@@ -65,6 +65,10 @@ class FactType(Protocol):
     def values(self) -> tuple[str, ...]:
         """The values of an enum."""
 
+    @property
+    def grows(self) -> bool:
+        """It rises with the clock by itself."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ruleset:

@@ -1,0 +1,217 @@
+"""What is decided on a case, and what has to be kept of it?
+
+One pass asks every policy, lets them compete, and writes down once what everything else can be rendered from: the
+case with its evidence, what it was judged by, and the names of the rules that fired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+from oncemore.engine.canonical import digest, quoted, text
+from oncemore.engine.competition import OFF, SHADOW, Standing, Verdict, settle
+from oncemore.engine.evaluation import ENGINE_NAME, Evaluator, Fired
+from oncemore.rules.case import Case, Evidence, Reading, Status
+from oncemore.rules.expression import Duration, Member, leaves
+from oncemore.rules.outcome import Outcome, Truth
+from oncemore.rules.ruleset import HIGHEST, Plan
+
+Stage: TypeAlias = Literal["admission", "dispatch", "in_turn", "asked"]
+Origin: TypeAlias = Literal["read_back", "posted"]
+Record: TypeAlias = dict[str, Any]
+
+
+_LAST = 253_402_300_799_999
+"""The last millisecond of the calendar, of the year 9999."""
+
+
+@dataclass(frozen=True)
+class Pass:
+    """All decisions of one moment.
+
+    Attributes:
+        stored: the canonical bytes of what is kept, once for all policies.
+        standing: outcomes, reasons and the winner, as the executor needs them.
+        plans: the compiled policies by digest, to render with.
+    """
+
+    stored: bytes
+    standing: Standing
+    plans: Mapping[str, Plan]
+    facts: Mapping[str, Any]
+
+    @property
+    def outcome(self) -> Outcome:
+        """The answer over all policies."""
+        return self.standing.outcome
+
+    @property
+    def fired(self) -> str | None:
+        """The policy that may act."""
+        return self.standing.winner
+
+    @property
+    def verdicts(self) -> Mapping[str, Verdict]:
+        """By policy name, sorted."""
+        return self.standing.verdicts
+
+    @property
+    def due(self) -> int | None:
+        """The earliest time at which a waiting policy may have more to say, milliseconds since the epoch."""
+        return self.standing.due
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of `stored`."""
+        return digest(self.stored)
+
+    @cached_property
+    def records(self) -> list[Record]:
+        """The decision records, sorted by policy."""
+        from oncemore.engine.records import render_with
+
+        return render_with(self.stored, self.plans, self.facts)
+
+    def json(self) -> str:
+        """What `decide` prints: outcome, the policy that fired, the records; canonical."""
+        return text({"outcome": self.outcome.value, "fired": self.fired, "decisions": self.records})
+
+
+def decide(
+    evaluator: Evaluator,
+    case: Case,
+    *,
+    stage: Stage = "asked",
+    origin: Origin = "read_back",
+    request: str | None = None,
+    levels: Mapping[str, str] | None = None,
+    only: str | None = None,
+) -> Pass:
+    """Judge a case by all policies.
+
+    Args:
+        levels: by policy name; `off` is not evaluated, only `enforce` competes, a policy without level is in shadow.
+            None: levels play no part and all compete.
+        only: ask this policy alone, without competition.
+
+    Raises:
+        KeyError: `only` names no policy.
+        ValueError: a time or a text of the case cannot be written down.
+    """
+    names = [name for name in evaluator.plans if levels is None or levels.get(name, SHADOW) != OFF]
+    if only is not None:
+        evaluator.plans[only]
+        names = [name for name in names if name == only]
+    fired = {name: evaluator.ask(name, case) for name in names}
+    until = {name: _until(evaluator, name, one, case) for name, one in fired.items() if one.outcome is Outcome.WAIT}
+    written = evaluator.written
+
+    def status(fact: str) -> Status:
+        reading = case.reading(fact)
+        return "missing" if reading.status == "known" and not written[fact](reading.value) else reading.status
+
+    standing = settle(fired, status, levels, until)
+    stored = _stored(evaluator, case, stage, origin, request, levels, standing)
+    return Pass(stored, standing, evaluator.by_digest, evaluator.facts)
+
+
+def _until(evaluator: Evaluator, name: str, fired: Fired, case: Case) -> int | None:
+    """When every time-bound gate that fails now passes: the engine is asked again at each threshold ahead."""
+    growing = {
+        fact: reading.value
+        for fact in fired.plan.facts
+        if evaluator.facts[fact].grows
+        and (reading := case.reading(fact)).status == "known"
+        and type(reading.value) is int
+    }
+    if not growing:
+        return None
+    failing = []
+    ahead = set()
+    for number, (gate, truth) in enumerate(zip(fired.plan.gates, fired.gates, strict=True)):
+        bound = [leaf for leaf in leaves(gate.condition) if leaf.fact in growing]
+        if truth is Truth.FAIL and bound:
+            failing.append(number)
+            for leaf in bound:
+                for literal in leaf.values if isinstance(leaf, Member) else (leaf.value,):
+                    limit = literal.ms if isinstance(literal, Duration) else int(literal)
+                    ahead |= {limit - growing[leaf.fact], limit + 1 - growing[leaf.fact]}
+    for step in sorted(step for step in ahead if step > 0):
+        if case.now + step > _LAST or any(value + step > HIGHEST for value in growing.values()):
+            break
+        later = {fact: replace(case.reading(fact), value=value + step) for fact, value in growing.items()}
+        again = evaluator.ask(name, replace(case, readings={**case.readings, **later}))
+        gates = again.gates
+        if again.ending is not None and all(gates[number] is Truth.PASS for number in failing):
+            return case.now + step
+    return None
+
+
+# What is kept ---------------------------------------------------------------------------------------------------------
+# Written by hand in canonical order: a pass is stored far more often than it is looked at.
+
+
+def _stored(
+    evaluator: Evaluator,
+    case: Case,
+    stage: Stage,
+    origin: Origin,
+    request: str | None,
+    levels: Mapping[str, str] | None,
+    standing: Standing,
+) -> bytes:
+    verdicts = standing.verdicts
+    level = text(None if levels is None else {name: verdict.level for name, verdict in verdicts.items()})
+    policies = ",".join([f'"{name}":{_policy(verdict)}' for name, verdict in verdicts.items()])
+    return (
+        f'{{"case":{_case(evaluator, case)},'
+        f'"engine":{{"name":"{ENGINE_NAME}","version":{quoted(evaluator.engine_version)}}},'
+        f'"floor":{text(evaluator.floor_digest)},"levels":{level},"origin":"{origin}","policies":{{{policies}}},'
+        f'"request":{text(request)},"stage":"{stage}","vocabulary":{text(evaluator.vocabulary_digest)}}}'
+    ).encode()
+
+
+def _policy(verdict: Verdict) -> str:
+    fired = verdict.fired
+    names = '["' + '","'.join(fired.names) + '"]' if fired.names else "[]"
+    return (
+        f'{{"digest":{quoted(fired.plan.policy.digest)},"fault":{text(fired.fault)},'
+        f'"fired":{names},"until":{text(verdict.until)}}}'
+    )
+
+
+def _case(evaluator: Evaluator, case: Case) -> str:
+    written = evaluator.written
+    evidence: dict[int, str] = {}
+    facts = []
+    for name, reading in sorted(case.readings.items()):
+        encode = written.get(name)
+        if encode is None:
+            continue
+        start = ""
+        if (source := reading.evidence) is not None:
+            start = evidence.get(id(source)) or evidence.setdefault(id(source), _evidence(source))
+        facts.append(f'"{name}":{{{start}{_judged(reading, encode(reading.value))}}}')
+    return f'{{"facts":{{{",".join(facts)}}},"now":{text(case.now)},"waiting_since":{text(case.waiting_since)}}}'
+
+
+def _judged(reading: Reading, value: str) -> str:
+    """Status and value; a value that is none of its fact's type was never there."""
+    if reading.status == "known" and not value:
+        return '"status":"missing"'
+    return f'"status":"{reading.status}"{value}'
+
+
+def _evidence(evidence: Evidence) -> str:
+    parts = []
+    if evidence.details:
+        parts.append(f'"details":{text(dict(evidence.details))},')
+    if evidence.digest is not None:
+        parts.append(f'"digest":{quoted(evidence.digest)},')
+    if evidence.max_age is not None:
+        parts.append(f'"max_age":{text(evidence.max_age)},')
+    parts.append(f'"observed_at":{text(evidence.observed_at)},"source":{quoted(evidence.source)},')
+    return "".join(parts)
