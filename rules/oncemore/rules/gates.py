@@ -1,0 +1,197 @@
+"""Which gates stand in a file, and is each one good by itself?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from oncemore.rules.errors import ExpressionError, TooComplex
+from oncemore.rules.expression import Expression, leaves
+from oncemore.rules.files import GateEntry, Words
+from oncemore.rules.normal_form import terms
+from oncemore.rules.outcome import Outcome
+from oncemore.rules.parsing import parse
+from oncemore.rules.policy import Gate
+from oncemore.rules.source import Document, Node, Place
+from oncemore.rules.typecheck import check
+
+FRESH = ("attempts.", "session.", "request.", "source.", "grant.")
+"""Facts that a person or another try may change at any moment: a gate on them is always judged again."""
+
+_SHOWN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A gate as it stands in a file, its keys and condition good.
+
+    Attributes:
+        name: the file's name in `at`.
+        path: where in the document.
+    """
+
+    entry: GateEntry
+    condition: Expression
+    document: Document
+    name: str
+    node: Node
+    path: tuple[str | int, ...]
+    group: str | None = None
+
+    def gate(self, *, prefix: str = "", floor: bool = False) -> Gate:
+        """The gate for evaluation."""
+        entry = self.entry
+        return Gate(
+            id=prefix + entry.id,
+            condition=self.condition,
+            text=folded(entry.require),
+            otherwise=Outcome(entry.otherwise),
+            why=entry.why.by_language(),
+            at=position(self.document, self.name, self.node.get("require")),
+            unknown=Outcome(entry.unknown),
+            recheck=entry.recheck,
+            group=self.group,
+            floor=floor,
+        )
+
+    def place(self, key: str) -> Place:
+        """Where a key of the gate has its value; the gate's first key when it has none."""
+        part = self.node.get(key)
+        return part.place if part is not None else next(iter(self.node.keys.values()))
+
+
+def read_gates(
+    document: Document, name: str, nodes: Iterable[Node], path: tuple[str | int, ...], group: str | None = None
+) -> Iterator[Found]:
+    """The good gates among nodes.
+
+    What is wrong with conditions is reported; what is wrong with keys and values must have been.
+    """
+    for index, node in enumerate(nodes):
+        found = read_gate(document, name, node, (*path, index), group)
+        if found is not None:
+            yield found
+
+
+def read_gate(
+    document: Document, name: str, node: Node, path: tuple[str | int, ...], group: str | None = None
+) -> Found | None:
+    """One gate, or None; see `read_gates`."""
+    condition = read_condition(document, node.get("require"), (*path, "require"))
+    try:
+        entry = GateEntry.model_validate(node.value)
+    except ValidationError:
+        return None
+    if condition is None:
+        return None
+    found = Found(entry, condition, document, name, node, path, group)
+    _check_recheck(found)
+    _check_terms(found)
+    warn_missing_zh(document, node.get("why"), entry.why, (*path, "why"))
+    return found
+
+
+def read_condition(document: Document, node: Node | None, path: tuple[str | int, ...]) -> Expression | None:
+    """The tree of a condition; None after reporting what is wrong with it, or when it is no text at all."""
+    if node is None or node.broken or not isinstance(node.value, str) or not node.value:
+        return None
+    try:
+        condition = parse(node.value)
+    except ExpressionError as error:
+        place = document.inside(node, error.span.start, error.span.end)
+        document.report("R301", error.message, place, path=path, help=_help(error))
+        return None
+    problems = check(condition)
+    for problem in problems:
+        place = document.inside(node, problem.span.start, problem.span.end)
+        document.report(problem.code, problem.message, place, path=path, help=problem.suggestion)
+    return None if problems else condition
+
+
+def position(document: Document, name: str, node: Node | None) -> str:
+    """`NAME:LINE:COLUMN` of the first character of a condition."""
+    assert node is not None
+    text = str(node.value)
+    first = len(text) - len(text.lstrip())
+    line, column = document.position(document.inside(node, first, first + 1).start)
+    return f"{name}:{line}:{column}"
+
+
+def folded(text: str) -> str:
+    """A condition on one line."""
+    return " ".join(text.split())
+
+
+def warn_missing_zh(document: Document, node: Node | None, words: Words, path: tuple[str | int, ...]) -> None:
+    """A finding when a sentence has no Chinese."""
+    if words.zh is None and node is not None and node.keys:
+        place = next(iter(node.keys.values()))
+        document.diagnostics.append(
+            document.diagnostic(
+                "R401",
+                "the Chinese sentence is missing",
+                place,
+                path=path,
+                help="add `zh:`; who reads Chinese is otherwise shown the English one",
+                severity="warning",
+            )
+        )
+
+
+def names(condition: Expression) -> Mapping[str, None]:
+    """The facts that a condition names, in order, each once."""
+    return dict.fromkeys(leaf.fact for leaf in leaves(condition))
+
+
+def _check_recheck(found: Found) -> None:
+    entry = found.entry
+    path = (*found.path, "recheck")
+    if entry.recheck:
+        if entry.because is not None:
+            found.document.report(
+                "R210",
+                "`because` explains `recheck: false`, which does not stand here",
+                found.place("because"),
+                path=path,
+            )
+        return
+    if entry.because is None:
+        found.document.report(
+            "R210",
+            f"gate `{entry.id}` is not judged again before the action, and does not say why",
+            found.place("recheck"),
+            path=path,
+            help="add `because:` with the reason, or take `recheck: false` away",
+        )
+    fresh = [name for name in names(found.condition) if name.startswith(FRESH)]
+    if fresh:
+        found.document.report(
+            "R210",
+            f"gate `{entry.id}` names `{fresh[0]}`, which may change at any moment, so it is always judged again",
+            found.place("recheck"),
+            path=path,
+            help="take `recheck: false` away",
+        )
+
+
+def _check_terms(found: Found) -> None:
+    try:
+        terms(found.condition, True)
+        terms(found.condition, False)
+    except TooComplex as error:
+        found.document.report(
+            "R212",
+            f"gate `{found.entry.id}`: {error}",
+            found.place("require"),
+            path=(*found.path, "require"),
+            help="split it into several gates: all of them must pass",
+        )
+
+
+def _help(error: ExpressionError) -> str | None:
+    if error.help or not error.expected:
+        return error.help
+    shown = list(error.expected[:_SHOWN])
+    return f"here could stand: {', '.join(shown)}" + (" ..." if len(error.expected) > _SHOWN else "")

@@ -1,0 +1,268 @@
+"""Which policies do the rule files of a folder hold?
+
+All files are read, and everything wrong in any of them is reported together, in order. What loads is good: conditions
+type-checked, gates bounded, actions and tries fitting.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from oncemore.rules import semantics
+from oncemore.rules.diagnostics import Diagnostic, in_order
+from oncemore.rules.errors import NoPolicies, RulesInvalid
+from oncemore.rules.files import GroupFile, PolicyFile
+from oncemore.rules.gates import Found, folded, position, read_condition, read_gate, read_gates, warn_missing_zh
+from oncemore.rules.policy import Policy
+from oncemore.rules.source import Document, Node, load, read
+from oncemore.rules.structure import validate
+from oncemore.rules.typecheck import nearest
+
+GROUPS = "groups"
+"""The folder of groups, beside the policies."""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySet:
+    """Policies that load.
+
+    Attributes:
+        policies: sorted by name.
+        digest: `sha256:` over the names and digests of the policies.
+        directory: where they were taken from.
+    """
+
+    policies: tuple[Policy, ...]
+    digest: str
+    directory: str
+
+    def get(self, name: str) -> Policy | None:
+        """The policy of that name."""
+        return next((policy for policy in self.policies if policy.name == name), None)
+
+
+@dataclass
+class Group:
+    """A group's file and its good gates.
+
+    Attributes:
+        name: the file's name in `at`.
+        used: some policy takes it.
+    """
+
+    document: Document
+    name: str
+    gates: list[Found] = field(default_factory=list)
+    used: bool = False
+
+
+@dataclass
+class Loaded:
+    """What reading gave, good or not."""
+
+    policies: list[Policy] = field(default_factory=list)
+    documents: list[Document] = field(default_factory=list)
+    groups: list[Group] = field(default_factory=list)
+    gates: dict[str, list[semantics.Use]] = field(default_factory=dict)
+
+    @property
+    def diagnostics(self) -> list[Diagnostic]:
+        """Everything reported, in order."""
+        return in_order(one for document in self.documents for one in document.diagnostics)
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        """What keeps the files from loading."""
+        return [one for one in self.diagnostics if one.severity == "error"]
+
+
+def load_policies(paths: Sequence[Path]) -> PolicySet:
+    """The policies in folders and files.
+
+    Of a folder every `*.yaml` but tests and levels is a policy; groups stand in its `groups/`. The groups of a single
+    file stand in `groups/` beside it.
+
+    Raises:
+        NoPolicies: there is no rule file.
+        RulesInvalid: with every error of every file.
+    """
+    loaded = read_policies(paths)
+    if loaded.errors:
+        raise RulesInvalid(loaded.errors)
+    policies = tuple(sorted(loaded.policies, key=lambda policy: policy.name))
+    directory = paths[0] if paths[0].is_dir() else paths[0].parent
+    return PolicySet(policies, digest_of({policy.name: policy.digest for policy in policies}), str(directory))
+
+
+def read_policies(paths: Sequence[Path]) -> Loaded:
+    """The same without raising for errors in files: what could be made, and every diagnostic.
+
+    Raises:
+        NoPolicies: there is no rule file.
+    """
+    files = list(dict.fromkeys(file for path in paths for file in policy_files(path)))
+    if not files:
+        looked = ", ".join(str(path) for path in paths) or "nowhere"
+        raise NoPolicies(f"no rule file was found; looked in {looked}")
+    loaded = Loaded()
+    for folder in dict.fromkeys(file.parent for file in files):
+        groups = {}
+        for path in sorted((folder / GROUPS).glob("*.yaml")):
+            groups[path.stem] = _read_group(loaded, path.stem, read(path), _named(folder, path))
+        for path in files:
+            if path.parent == folder:
+                _read_policy(loaded, read(path), _named(folder, path), groups)
+    return loaded
+
+
+def policy_from_texts(file: str, texts: Mapping[str, str]) -> Policy:
+    """A policy from the texts kept with a decision, as in `Policy.file` and `Policy.texts`.
+
+    Raises:
+        RulesInvalid: the texts do not load.
+    """
+    loaded = Loaded()
+    groups = {}
+    for name, text in texts.items():
+        if name != file:
+            stem = Path(name).stem
+            groups[stem] = _read_group(loaded, stem, load(text, name), name)
+    _read_policy(loaded, load(texts[file], file), file, groups)
+    if loaded.errors or not loaded.policies:
+        raise RulesInvalid(loaded.errors)
+    return loaded.policies[0]
+
+
+def policy_files(path: Path) -> list[Path]:
+    """The rule files that a path stands for; none when it does not exist."""
+    if path.is_file():
+        return [path]
+    return [
+        file
+        for file in sorted(path.glob("*.yaml"))
+        if file.is_file() and not file.name.endswith("_test.yaml") and not file.name.startswith("levels")
+    ]
+
+
+def digest_of(parts: Mapping[str, str]) -> str:
+    """`sha256:` over the canonical JSON of texts by name."""
+    canonical = json.dumps(dict(parts), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _named(folder: Path, path: Path) -> str:
+    return f"{folder.resolve().name}/{path.relative_to(folder).as_posix()}"
+
+
+def _read_group(loaded: Loaded, stem: str, document: Document, name: str) -> Group:
+    group = Group(document, name)
+    loaded.documents.append(document)
+    loaded.groups.append(group)
+    root = document.root
+    if root is None:
+        return group
+    model = validate(GroupFile, document, root)
+    declared = root.get("group")
+    if model is not None and declared is not None and model.group != stem:
+        document.report(
+            "R206", f"the group of {Path(name).name} is called `{model.group}`", declared.place, path=("group",),
+            help=f"a group has the name of its file: `group: {stem}`",
+        )  # fmt: skip
+    gates = root.get("gates")
+    if gates is not None:
+        group.gates += read_gates(document, name, gates.items(), ("gates",), stem)
+    return group
+
+
+def _read_policy(loaded: Loaded, document: Document, name: str, groups: Mapping[str, Group]) -> None:
+    loaded.documents.append(document)
+    root = document.root
+    if root is None:
+        return
+    model = validate(PolicyFile, document, root)
+    when_node = root.get("when")
+    when = read_condition(document, when_node, ("when",))
+    if when is not None and when_node is not None:
+        semantics.check_when(document, when_node, when)
+    used = _used_groups(document, root, groups)
+    uses = list(_uses(document, name, root, used))
+    semantics.check_gates(document, uses, when)
+    if model is None:
+        return
+    semantics.check_then(document, model, root)
+    patience = semantics.read_patience(document, model, root, uses)
+    warn_missing_zh(document, root.get("summary"), model.summary, ("summary",))
+    twin = next((other for other in loaded.policies if other.name == model.policy), None)
+    if twin is not None:
+        node = root.get("policy") or root
+        document.report(
+            "R208",
+            f"there are two policies `{model.policy}`",
+            node.place,
+            path=("policy",),
+            help=f"the other is {twin.file}",
+        )
+    documents = [document, *(group.document for group in used.values())]
+    if when is None or any(one.severity == "error" for each in documents for one in each.diagnostics):
+        return
+    texts = {name: document.text, **{group.name: group.document.text for group in used.values()}}
+    policy = Policy(
+        name=model.policy,
+        revision=model.revision,
+        summary=model.summary.by_language(),
+        when=when,
+        when_text=folded(model.when),
+        when_at=position(document, name, when_node),
+        gates=tuple(use.found.gate() for use in uses),
+        action=model.then.action,
+        attempt=model.then.attempt,
+        patience=patience,
+        digest=digest_of(texts),
+        file=name,
+        texts=texts,
+        parameters={"material": model.then.material} if model.then.material is not None else {},
+    )
+    loaded.policies.append(policy)
+    loaded.gates[policy.name] = uses
+
+
+def _used_groups(document: Document, root: Node, groups: Mapping[str, Group]) -> dict[str, Group]:
+    used: dict[str, Group] = {}
+    gates = root.get("gates")
+    for index, entry in enumerate(gates.items() if gates is not None else ()):
+        node = entry.get("use")
+        if node is None or node.broken or not isinstance(node.value, str):
+            continue
+        path = ("gates", index, "use")
+        group = groups.get(node.value)
+        if group is None:
+            close = nearest(node.value, groups)
+            hint = f"did you mean `{close}`?" if close else f"groups stand in {GROUPS}/NAME.yaml beside the policy"
+            document.report("R206", f"there is no group `{node.value}`", node.place, path=path, help=hint)
+        elif node.value in used:
+            document.report(
+                "R205", f"the group `{node.value}` is taken already", node.place, path=path, help="take it once"
+            )
+        else:
+            used[node.value] = group
+            group.used = True
+    return used
+
+
+def _uses(document: Document, name: str, root: Node, used: Mapping[str, Group]) -> Iterator[semantics.Use]:
+    gates = root.get("gates")
+    taken: set[str] = set()
+    for index, entry in enumerate(gates.items() if gates is not None else ()):
+        path = ("gates", index)
+        wanted = entry.get("use")
+        if wanted is None:
+            found = read_gate(document, name, entry, path)
+            if found is not None:
+                yield semantics.Use(found, entry, path)
+        elif wanted.value in used and wanted.value not in taken:
+            taken.add(wanted.value)
+            yield from (semantics.Use(gate, entry, path) for gate in used[wanted.value].gates)

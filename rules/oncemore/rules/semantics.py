@@ -1,0 +1,149 @@
+"""Do the parts of one policy fit together?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from oncemore.rules import durations
+from oncemore.rules.actions import ACTIONS
+from oncemore.rules.errors import TooComplex
+from oncemore.rules.expression import Compare, Duration, Expression, leaves
+from oncemore.rules.files import PolicyFile
+from oncemore.rules.gates import Found
+from oncemore.rules.normal_form import MAX_LEAVES, terms
+from oncemore.rules.source import Document, Node, Place
+from oncemore.rules.vocabulary import FACTS
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A gate of a policy, with the entry of the policy's file that brings it in: itself, or a `use`."""
+
+    found: Found
+    entry: Node
+    path: tuple[str | int, ...]
+
+
+def check_when(document: Document, node: Node, when: Expression) -> None:
+    """`when` names only what our own records supply, since the service always knows those."""
+    for leaf in leaves(when):
+        if not FACTS[leaf.fact].stored:
+            place = document.inside(node, leaf.fact_span.start, leaf.fact_span.end)
+            document.report(
+                "R213",
+                f"`{leaf.fact}` may not stand in `when`: it is read from outside and may be unknown",
+                place,
+                path=("when",),
+                help="make it a gate",
+            )
+    try:
+        terms(when, True)
+        terms(when, False)
+    except TooComplex as error:
+        document.report("R212", f"`when`: {error}", node.place, path=("when",))
+
+
+def check_gates(document: Document, uses: Sequence[Use], when: Expression | None) -> None:
+    """Ids occur once over the policy and its groups, and there are not too many comparisons."""
+    seen: dict[str, Use] = {}
+    for use in uses:
+        gate = use.found.entry.id
+        first = seen.setdefault(gate, use)
+        if first is not use:
+            document.report(
+                "R205", f"gate `{gate}` stands here a second time", _id_place(use), path=use.path, help=_first(first)
+            )
+    count = sum(1 for use in uses for _ in leaves(use.found.condition))
+    count += sum(1 for _ in leaves(when)) if when is not None else 0
+    if count > MAX_LEAVES and uses:
+        document.report(
+            "R212",
+            f"the policy has {count} comparisons; at most {MAX_LEAVES} are evaluated",
+            _id_place(uses[-1]),
+            path=uses[-1].path,
+            help="split it into two policies",
+        )
+
+
+def check_then(document: Document, model: PolicyFile, root: Node) -> None:
+    """The action has the kind of try and the further words that it takes."""
+    then, action = model.then, ACTIONS[model.then.action]
+    node = root.get("then")
+    assert node is not None
+    if action.attempts and then.attempt not in action.attempts:
+        choices = " or ".join(action.attempts)
+        message = f"`{action.name}` spends a try: `attempt: {choices}`"
+        document.report("R209", message, _part(node, "attempt"), path=("then", "attempt"))
+    if not action.attempts and then.attempt is not None:
+        document.report(
+            "R209",
+            f"`{action.name}` spends no try",
+            _part(node, "attempt"),
+            path=("then", "attempt"),
+            help="take it away",
+        )
+    if "material" in action.parameters and then.material is None:
+        choices = ", ".join(action.parameters["material"])
+        message = f"`{action.name}` must say what it may be shown: `material`"
+        document.report("R209", message, _part(node, "action"), path=("then",), help=f"it is one of {choices}")
+    if "material" not in action.parameters and then.material is not None:
+        message = f"`{action.name}` takes no material"
+        document.report("R209", message, _part(node, "material"), path=("then", "material"), help="take it away")
+
+
+def read_patience(document: Document, model: PolicyFile, root: Node, uses: Sequence[Use]) -> int | None:
+    """The policy's patience in milliseconds; None when it has none, or a bad one, which is reported."""
+    node = root.get("patience")
+    if model.patience is None or node is None:
+        return None
+    try:
+        patience = durations.parse(model.patience)
+    except ValueError as error:
+        document.report("R303", str(error), node.place, path=("patience",))
+        return None
+    for use in uses:
+        waited = max(_waited(use.found), default=0)
+        if waited > patience:
+            document.report(
+                "R211",
+                f"gate `{use.found.entry.id}` waits {durations.format_ms(waited)}, longer than the policy's patience",
+                node.place,
+                path=("patience",),
+                help=f"a patience of at least {durations.format_ms(waited)}, or a shorter wait",
+            )
+    return patience
+
+
+def _waited(found: Found) -> Iterator[int]:
+    """For how long each comparison of a waiting gate has to be waited for."""
+    if found.entry.otherwise != "wait":
+        return
+    try:
+        passing = terms(found.condition, True)
+    except TooComplex:
+        return
+    for term in passing:
+        for leaf, truth in term:
+            if not isinstance(leaf, Compare) or not FACTS[leaf.fact].grows or not isinstance(leaf.value, Duration):
+                continue
+            if (leaf.op in (">", ">=", "==")) if truth else (leaf.op in ("<", "<=", "!=")):
+                yield leaf.value.ms
+
+
+def _part(node: Node, key: str) -> Place:
+    part = node.get(key)
+    return part.place if part is not None else next(iter(node.keys.values()))
+
+
+def _id_place(use: Use) -> Place:
+    if use.found.node is use.entry:
+        return use.found.place("id")
+    part = use.entry.get("use")
+    assert part is not None
+    return part.place
+
+
+def _first(use: Use) -> str:
+    line, _ = use.found.document.position(use.found.place("id").start)
+    return f"the first one is in {use.found.document.file}, line {line}"

@@ -1,0 +1,141 @@
+"""Which keys and values of a file are not what they should be, and where do they stand?
+
+Pydantic checks the values; this turns its findings into diagnostics at the key or value that is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from oncemore.rules.diagnostics import Diagnostic
+from oncemore.rules.files import NAME, PARTS
+from oncemore.rules.source import Document, Node, Place
+from oncemore.rules.typecheck import nearest
+
+Model = TypeVar("Model", bound=BaseModel)
+
+_WANTED = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "mapping_type": "a mapping",
+}
+
+
+def validate(model: type[Model], document: Document, node: Node, path: Sequence[str | int] = ()) -> Model | None:
+    """The part as the model, or None after reporting in the document everything that is wrong with it."""
+    try:
+        return model.model_validate(node.value)
+    except ValidationError as failure:
+        for error in failure.errors(include_url=False):
+            if found := _diagnostic(model, document, node, path, error):
+                document.diagnostics.append(found)
+    return None
+
+
+def _diagnostic(
+    model: type[BaseModel], document: Document, node: Node, path: Sequence[str | int], error: Mapping[str, Any]
+) -> Diagnostic | None:
+    kind, context = str(error["type"]), error.get("ctx", {})
+    key_place, target, used, broken = _follow(node, error["loc"])
+    if broken:
+        return None
+    where = (*path, *used)
+    last = str(error["loc"][-1]) if error["loc"] else ""
+    if kind == "extra_forbidden":
+        assert key_place is not None
+        allowed = _allowed(model, error["loc"][:-1])
+        close = nearest(last, allowed)
+        hint = f"did you mean `{close}`?" if close else f"known here: {', '.join(allowed)}"
+        return document.diagnostic("R201", f"there is no key `{last}` here", key_place, path=where, help=hint)
+    if kind == "missing":
+        return document.diagnostic("R202", f"the key `{last}` is missing", _head(target), path=where)
+    place = target.place if target.place.end > target.place.start else key_place or target.place
+    if target.value is None and target.children is None:
+        wanted = _wanted(kind, context)
+        return document.diagnostic("R203", f"there is no value here; {wanted} is needed", place, path=where)
+    if kind == "string_pattern_mismatch" and context.get("pattern") == NAME:
+        return document.diagnostic(
+            "R204", f"`{target.value}` is no name", place, path=where, help="a name has a-z, 0-9 and -, at most 64"
+        )
+    if kind == "literal_error":
+        return _choice(document, target, place, where, str(context["expected"]))
+    return document.diagnostic("R203", _message(kind, context, target.value), place, path=where)
+
+
+def _follow(node: Node, loc: Sequence[str | int]) -> tuple[Place | None, Node, tuple[str | int, ...], bool]:
+    """The key's place, the node, the path to it and whether it was refused already.
+
+    Labels of unions are no parts of the file and are left out.
+    """
+    key_place: Place | None = None
+    used: list[str | int] = []
+    broken = node.broken
+    for part in loc:
+        child = node.get(part)
+        if child is None:
+            continue
+        if isinstance(part, str):
+            key_place = node.keys[part]
+        node = child
+        used.append(part)
+        broken = broken or node.broken
+    return key_place, node, tuple(used), broken
+
+
+def _allowed(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
+    """The keys that may stand where a loc leads to."""
+    labels = [part for part in loc if isinstance(part, str)]
+    part = PARTS.get(labels[-1], model) if labels else model
+    return list(part.model_fields)
+
+
+def _head(node: Node) -> Place:
+    """The beginning of a mapping: its first key, so that the frame stays on one line."""
+    first = next(iter(node.keys.values()), None)
+    return first or Place(node.place.start, node.place.start + 1)
+
+
+def _wanted(kind: str, context: Mapping[str, Any]) -> str:
+    if kind == "literal_error":
+        return f"one of {context['expected']}"
+    return _WANTED.get(kind, "one")
+
+
+def _choice(document: Document, node: Node, place: Place, path: Sequence[str | int], expected: str) -> Diagnostic:
+    choices = expected.replace("' or '", "', '").replace("'", "").split(", ")
+    close = nearest(str(node.value), choices)
+    listed = f"it is one of {', '.join(choices)}"
+    hint = f"did you mean `{close}`? {listed}" if close else listed
+    return document.diagnostic("R203", f"`{node.value}` is not known here", place, path=path, help=hint)
+
+
+def _message(kind: str, context: Mapping[str, Any], value: Any) -> str:
+    if kind in _WANTED:
+        return f"{_WANTED[kind]} is needed here, not {_shown(value)}"
+    if kind in ("string_too_short", "too_short"):
+        return "this may not be empty"
+    if kind in ("string_too_long", "too_long"):
+        return f"this is longer than {context.get('max_length')}"
+    bounds = {"greater_than_equal": ("at least", "ge"), "less_than": ("less than", "lt")}
+    if kind in bounds:
+        word, bound = bounds[kind]
+        return f"this must be {word} {context[bound]}"
+    return f"{_shown(value)} cannot stand here"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    return f'the text "{value}"' if isinstance(value, str) else f"the number {value}"
