@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from oncemore.engine.evaluation import Fired
 from oncemore.rules.case import Status
+from oncemore.rules.engine_text import FAIL
 from oncemore.rules.expression import leaves
 from oncemore.rules.outcome import Outcome, ReasonKind, Truth
-from oncemore.rules.ruleset import FAIL
 
 ENFORCE, ADVISE, SHADOW, OFF = "enforce", "advise", "shadow", "off"
 

@@ -16,8 +16,9 @@ from oncemore.engine.competition import OFF, SHADOW, Standing, Verdict, settle
 from oncemore.engine.evaluation import ENGINE_NAME, Evaluator, Fired
 from oncemore.rules.case import Case, Evidence, Reading, Status
 from oncemore.rules.expression import Duration, Member, leaves
+from oncemore.rules.leaf_rules import HIGHEST
 from oncemore.rules.outcome import Outcome, Truth
-from oncemore.rules.ruleset import HIGHEST, Plan
+from oncemore.rules.ruleset import Plan
 
 Stage: TypeAlias = Literal["admission", "dispatch", "in_turn", "asked"]
 Origin: TypeAlias = Literal["read_back", "posted"]

@@ -21,24 +21,14 @@ from oncemore.engine import native
 from oncemore.engine.canonical import MAX_SAFE
 from oncemore.engine.errors import EngineFault
 from oncemore.rules.case import Case
+from oncemore.rules.engine_text import FAIL, NAME, UNKNOWN, Encoder, Ruleset, turned
 from oncemore.rules.expression import Leaf
+from oncemore.rules.leaf_rules import HIGHEST, FactType, encoder
 from oncemore.rules.normal_form import key
 from oncemore.rules.outcome import Outcome, Truth
+from oncemore.rules.outcome_rules import Ending
 from oncemore.rules.policy import Gate, Policy
-from oncemore.rules.ruleset import (
-    FAIL,
-    HIGHEST,
-    NAME,
-    UNKNOWN,
-    Encoder,
-    Ending,
-    FactType,
-    Plan,
-    Ruleset,
-    compile_policy,
-    encoder,
-    turned,
-)
+from oncemore.rules.ruleset import Plan, compile_policy
 
 ENGINE_NAME = "durable-rules"
 

@@ -19,9 +19,10 @@ from oncemore.engine.evaluation import Fired, read
 from oncemore.rules.case import Status
 from oncemore.rules.durations import format_ms
 from oncemore.rules.expression import And, Compare, Duration, Expression, Leaf, Literal, Member, Not, Or
+from oncemore.rules.leaf_rules import FactType
 from oncemore.rules.outcome import Outcome
 from oncemore.rules.policy import Gate, Policy
-from oncemore.rules.ruleset import FactType, Plan
+from oncemore.rules.ruleset import Plan
 
 Record = dict[str, Any]
 
