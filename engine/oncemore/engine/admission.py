@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from oncemore.engine import events, facts, judging, prompts
-from oncemore.engine.context import Context, Judgement, due, lock
+from oncemore.engine.context import Context, due, lock
 from oncemore.engine.crashpoints import CrashPoint
+from oncemore.engine.decision import Pass
 from oncemore.engine.errors import Conflict, FactsChanged
 from oncemore.engine.intake import queue_turn, random_word
 from oncemore.engine.tables import Attempt, Request, Turn
@@ -54,7 +55,7 @@ def enqueue(context: Context, request: str) -> None:
     context.checkpoint(CrashPoint.AFTER_ENQUEUE, request)
 
 
-def _reserve(context: Context, request: str, judgement: Judgement, known: facts.JournalFacts) -> None:
+def _reserve(context: Context, request: str, judgement: Pass, known: facts.JournalFacts) -> None:
     policy = judgement.fired
     assert policy is not None
     own = judging.of_policy(judgement, policy)
@@ -83,7 +84,7 @@ def _reserve(context: Context, request: str, judgement: Judgement, known: facts.
         events.append(request, "reserved", now, turn=turn, policy=policy, decision=own["decision_id"])
 
 
-def _note(context: Context, request: str, judgement: Judgement) -> None:
+def _note(context: Context, request: str, judgement: Pass) -> None:
     """Nothing may act now: store why, and when to look again."""
     with context.journal.transaction():
         lock(Request.get_by_id(request).session)
@@ -97,7 +98,7 @@ def _note(context: Context, request: str, judgement: Judgement) -> None:
         due(request, None, _held(judgement))
 
 
-def _held(judgement: Judgement) -> str | None:
+def _held(judgement: Pass) -> str | None:
     for each in judgement.records:
         if each["outcome"] == "hold":
             return f"{each['policy']['name']}: {each['reason']['gate'] or each['reason']['kind']}"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
 
 from oncemore.engine import events
 from oncemore.engine.crashpoints import Checkpoint, unobserved
@@ -12,8 +10,8 @@ from oncemore.engine.errors import PortError
 from oncemore.engine.journal import Journal
 from oncemore.engine.ports import Ports, Runtime, Source
 from oncemore.engine.process import Process
+from oncemore.engine.rulebook import Rulebook
 from oncemore.engine.tables import Request, Session, Turn
-from oncemore.rules.case import Case
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,51 +31,13 @@ class Settings:
     slice: int = 500
 
 
-class Judgement(Protocol):
-    """One look at a case by all policies, as the engine's decisions give it."""
-
-    @property
-    def outcome(self) -> str:
-        """The overall outcome."""
-
-    @property
-    def fired(self) -> str | None:
-        """The policy that may act, if one may."""
-
-    @property
-    def stored(self) -> bytes:
-        """What is kept of it, canonical."""
-
-    @property
-    def records(self) -> list[dict[str, Any]]:
-        """The decision records, one for each policy, by name."""
-
-
-class Rules(Protocol):
-    """The policies in force."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Their names."""
-
-    @property
-    def bundles(self) -> Mapping[str, str]:
-        """Their texts by digest, so that a stored decision renders again."""
-
-    def decide(self, case: Case, *, stage: str, request: str, levels: Mapping[str, str]) -> Judgement:
-        """Judge one case by all of them."""
-
-    def attempt(self, policy: str) -> str:
-        """The kind of Attempt that the policy spends."""
-
-
 @dataclass(slots=True)
 class Context:
     """Everything a step needs; one for each worker."""
 
     journal: Journal
     ports: Ports
-    rules: Rules
+    rules: Rulebook
     settings: Settings = field(default_factory=Settings)
     checkpoint: Checkpoint = unobserved
     process: Process = field(default_factory=Process.current)

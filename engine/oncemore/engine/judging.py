@@ -13,18 +13,19 @@ from datetime import datetime
 from typing import Any
 
 from oncemore.engine import events, levels
-from oncemore.engine.context import Context, Judgement
+from oncemore.engine.context import Context
+from oncemore.engine.decision import Pass, Stage
 from oncemore.engine.tables import Bundle, Decision, DecisionPass
 from oncemore.rules.case import Case
 
 
-def judge(context: Context, request: str, case: Case, stage: str) -> Judgement:
+def judge(context: Context, request: str, case: Case, stage: Stage) -> Pass:
     """Judge a case by every policy at its present level. Nothing is stored."""
     at = levels.current(context.rules.names, case.now)
     return context.rules.decide(case, stage=stage, request=request, levels=at)
 
 
-def record(context: Context, request: str, judgement: Judgement, stage: str, turn: str | None, now: int) -> None:
+def record(context: Context, request: str, judgement: Pass, stage: Stage, turn: str | None, now: int) -> None:
     """Keep a judgement. Call it inside the transaction that acts on it."""
     signature = _signature(judgement, stage)
     newest = (
@@ -40,7 +41,8 @@ def record(context: Context, request: str, judgement: Judgement, stage: str, tur
     if DecisionPass.select().where(DecisionPass.id == key).exists():
         return
     for digest, body in context.rules.bundles.items():
-        Bundle.insert(digest=digest, body=body).on_conflict_ignore().execute()
+        if not Bundle.select().where(Bundle.digest == digest).exists():
+            Bundle.insert(digest=digest, body=body).execute()
     DecisionPass.insert(
         id=key,
         request=request,
@@ -70,7 +72,7 @@ def record(context: Context, request: str, judgement: Judgement, stage: str, tur
     events.append(request, "decided", now, decision_pass=key, stage=stage, outcome=str(judgement.outcome))
 
 
-def of_policy(judgement: Judgement, policy: str) -> Mapping[str, Any] | None:
+def of_policy(judgement: Pass, policy: str) -> Mapping[str, Any] | None:
     """The record of one policy."""
     return next((each for each in judgement.records if each["policy"]["name"] == policy), None)
 
@@ -80,7 +82,7 @@ def millis(time: str | None) -> int | None:
     return None if time is None else round(datetime.fromisoformat(time).timestamp() * 1000)
 
 
-def _signature(judgement: Judgement, stage: str) -> str:
+def _signature(judgement: Pass, stage: Stage) -> str:
     content = [stage, judgement.fired] + [
         [
             each["policy"]["name"],

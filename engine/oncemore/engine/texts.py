@@ -29,6 +29,7 @@ def store(text: str, at: int) -> Stored:
     """Keep a text; the same text is kept once, and comes back if retention had dropped it."""
     key = digest(text)
     Text.insert(digest=key, length=len(text), body=text, stored_at=at).on_conflict_ignore().execute()
+    Text.update(body=text, stored_at=at).where(Text.digest == key, Text.body.is_null()).execute()
     return Stored(key, len(text))
 
 

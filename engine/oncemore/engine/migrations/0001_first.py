@@ -116,7 +116,7 @@ TRIGGERS = [
     """create trigger clock_backwards before update on clock when new.last < old.last
         begin select raise(abort, 'the journal''s time never runs backwards'); end""",
     """create trigger text_body before update on text when new.digest is not old.digest or new.length is not old.length
-        or (new.body is not null and new.body is not old.body)
+        or (new.body is not null and old.body is not null and new.body is not old.body)
         begin select raise(abort, 'a text is kept or dropped, never changed'); end""",
 ]
 

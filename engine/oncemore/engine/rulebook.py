@@ -1,0 +1,61 @@
+"""Which policies are in force in this process?
+
+They are compiled and tried in another process before they are used; a decision names the digest it was made by, and
+their texts are kept beside it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from oncemore.engine.decision import Pass, Stage, decide
+from oncemore.engine.errors import Conflict
+from oncemore.engine.evaluation import Evaluator
+from oncemore.engine.smoke import publish
+from oncemore.rules.case import Case
+from oncemore.rules.loading import PolicySet
+
+
+class Rulebook:
+    """A published set of policies.
+
+    Args:
+        policies: what loaded.
+
+    Raises:
+        PolicyRefused: a policy is beyond the engine.
+        EngineUnavailable: durable-rules cannot be loaded.
+    """
+
+    def __init__(self, policies: PolicySet) -> None:
+        self._policies = policies
+        self._evaluator: Evaluator = publish(policies)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The policies' names, sorted."""
+        return tuple(policy.name for policy in self._policies.policies)
+
+    @property
+    def bundles(self) -> Mapping[str, str]:
+        """Each policy's texts as JSON, by its digest."""
+        return {
+            policy.digest: json.dumps(dict(policy.texts), sort_keys=True, ensure_ascii=False)
+            for policy in self._policies.policies
+        }
+
+    def decide(self, case: Case, *, stage: Stage, request: str, levels: Mapping[str, str]) -> Pass:
+        """Judge facts that were read back, by all policies at their levels."""
+        return decide(self._evaluator, case, stage=stage, origin="read_back", request=request, levels=levels)
+
+    def attempt(self, policy: str) -> str:
+        """The kind of Attempt that the policy spends.
+
+        Raises:
+            Conflict: there is no such policy, or it spends none.
+        """
+        found = self._policies.get(policy)
+        if found is None or found.attempt is None:
+            raise Conflict(f"the policy {policy} spends no Attempt")
+        return found.attempt
