@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
@@ -17,7 +18,7 @@ from oncemore.engine.competition import Verdict, settle
 from oncemore.engine.errors import OncemoreError
 from oncemore.engine.evaluation import Fired, read
 from oncemore.rules.case import Status
-from oncemore.rules.durations import format_ms
+from oncemore.rules.durations import format_ms, parse
 from oncemore.rules.expression import And, Compare, Duration, Expression, Leaf, Literal, Member, Not, Or
 from oncemore.rules.leaf_rules import FactType
 from oncemore.rules.outcome import Outcome
@@ -27,6 +28,7 @@ from oncemore.rules.ruleset import Plan
 Record = dict[str, Any]
 
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+_DURATION = re.compile(r"""duration\(\s*["']([0-9hms]+)["']""")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -112,13 +114,13 @@ class _StoredCase:
     def known(self, fact: str) -> bool | int | str | None:
         return self.value(fact) if self.status(fact) == "known" else None
 
-    def operand(self, leaf: Leaf, want: bool) -> Record:
+    def operand(self, leaf: Leaf, want: bool, written: Mapping[int, str]) -> Record:
         found = self.facts.get(leaf.fact, {})
         observed = found.get("observed_at")
         return {
             "fact": leaf.fact,
             "value": self.value(leaf.fact),
-            "wanted": _wanted(leaf, want),
+            "wanted": _wanted(leaf, want, written),
             "status": self.status(leaf.fact),
             "source": found.get("source"),
             "observed_at": None if observed is None else instant(observed),
@@ -126,10 +128,12 @@ class _StoredCase:
             **({"details": found["details"]} if "details" in found else {}),
         }
 
-    def operands(self, condition: Expression) -> list[Record]:
+    def operands(self, condition: Expression, text: str) -> list[Record]:
+        """Every comparison of a condition, durations as its author wrote them in `text`."""
+        written = {parse(span): span for span in _DURATION.findall(text)}
         found: list[Record] = []
         for leaf, want in _wants(condition, True):
-            operand = self.operand(leaf, want)
+            operand = self.operand(leaf, want, written)
             if operand not in found:
                 found.append(operand)
         return found
@@ -174,7 +178,7 @@ def _when(case: _StoredCase, policy: Policy, fired: Fired) -> Record:
         "result": fired.when.value,
         "expression": policy.when_text,
         "at": policy.when_at,
-        "operands": case.operands(policy.when),
+        "operands": case.operands(policy.when, policy.when_text),
     }
 
 
@@ -187,7 +191,7 @@ def _gate(case: _StoredCase, gate: Gate, result: str) -> Record:
         "unknown": gate.unknown.value,
         "expression": gate.text,
         "at": gate.at,
-        "operands": case.operands(gate.condition),
+        "operands": case.operands(gate.condition, gate.text),
         "why": dict(gate.why),
     }
 
@@ -209,18 +213,17 @@ def _wants(condition: Expression, want: bool) -> Iterator[tuple[Leaf, bool]]:
             yield from _wants(operand, want)
 
 
-def _wanted(leaf: Leaf, want: bool) -> str:
+def _wanted(leaf: Leaf, want: bool, written: Mapping[int, str]) -> str:
+    def literal(value: Literal) -> str:
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        return written.get(value.ms) or format_ms(value.ms) if isinstance(value, Duration) else str(value)
+
     if isinstance(leaf, Member):
-        return f"{'' if want else 'not '}in [{', '.join(map(_literal, leaf.values))}]"
+        return f"{'' if want else 'not '}in [{', '.join(map(literal, leaf.values))}]"
     if isinstance(leaf.value, bool):
-        return f"== {_literal(leaf.value is ((leaf.op == '==') is want))}"
-    return f"{leaf.op if want else _NEGATED[leaf.op]} {_literal(leaf.value)}"
-
-
-def _literal(value: Literal) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return format_ms(value.ms) if isinstance(value, Duration) else str(value)
+        return f"== {literal(leaf.value is ((leaf.op == '==') is want))}"
+    return f"{leaf.op if want else _NEGATED[leaf.op]} {literal(leaf.value)}"
 
 
 def instant(ms: int) -> str:
