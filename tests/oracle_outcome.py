@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tests.oracle import evaluate
+
 from oncemore.rules.case import Case
 from oncemore.rules.policy import Gate, Policy
-from tests.oracle import evaluate
 
 
 @dataclass(frozen=True)
