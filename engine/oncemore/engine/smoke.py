@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from oncemore.engine import native
 from oncemore.engine.errors import EngineUnavailable, OncemoreError
 from oncemore.engine.evaluation import Evaluator
 from oncemore.rules.case import Case, Reading, Value
@@ -102,6 +103,10 @@ def child() -> None:
     """What runs in the other process: say which policy is tried, try it, say how it went."""
     work: tuple[list[tuple[Policy, tuple[Gate, ...]]], dict[str, _Kind]] = pickle.loads(sys.stdin.buffer.read())  # noqa: S301
     policies, kinds = work
+    try:
+        native.load()
+    except EngineUnavailable as error:
+        sys.exit(str(error))
     for policy, floor in policies:
         print(f"try {policy.name}", flush=True)
         evaluator = Evaluator([policy], lambda _, floor=floor: floor, facts=kinds)  # type: ignore[misc]
