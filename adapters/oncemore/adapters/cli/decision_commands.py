@@ -1,0 +1,163 @@
+"""Which commands decide a case, or say why it was decided so? `decide`, `explain`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from oncemore.adapters.cli import output
+from oncemore.adapters.cli.choice import choose, home_option, policies_option
+from oncemore.adapters.cli.output import Exit
+
+if TYPE_CHECKING:
+    from oncemore.engine.decision import Pass
+
+UNDECIDED = ("evidence_missing", "evidence_stale", "evidence_conflict", "when_unknown", "rival_undecided")
+"""Reasons that say that evidence, not the case itself, kept a policy from an answer."""
+
+Record = Mapping[str, Any]
+
+
+def _facts_option(*, required: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.option(
+        "--facts",
+        "facts_file",
+        required=required,
+        type=click.Path(path_type=Path, exists=True, dir_okay=False),
+        metavar="FILE",
+        help="The case, YAML or JSON: now, facts, missing, stale, conflict, waiting_since.",
+    )
+
+
+@click.command()
+@_facts_option(required=True)
+@click.option("--policy", metavar="NAME", help="Ask this policy alone, without competition.")
+@policies_option
+@click.option("--levels", is_flag=True, help="Let policies compete by the levels.yaml of their folder.")
+@click.option(
+    "--format", "format_", type=click.Choice(["json", "pretty"]), help="Default: pretty on a terminal, else json."
+)
+@click.pass_context
+def decide(
+    ctx: click.Context, facts_file: Path, policy: str | None, policies: Path | None, levels: bool, format_: str | None
+) -> None:
+    """Decide one case from a file. Nothing is stored and nothing is done.
+
+    Exit codes: 0 fire; 1 wait, hold, deny or not concerned; 2 usage or a bad facts file; 3 rules do not load;
+    4 undecided, the deciding reason is unknown evidence; 70 a bug in Oncemore.
+    """
+    decided = _decided(facts_file, policy, policies, levels)
+    if (format_ or ("pretty" if sys.stdout.isatty() else "json")) == "json":
+        output.say(decided.json())
+    else:
+        _explained(_telling(decided.records), "en", "operator", "pretty")
+    ctx.exit(_exit(decided))
+
+
+@click.command()
+@click.argument("decision", required=False)
+@click.option("--request", metavar="ID", help="The newest decisions on a Request.")
+@_facts_option(required=False)
+@click.option("--policy", metavar="NAME", help="Only this policy's decision.")
+@policies_option
+@click.option("--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True)
+@click.option("--audience", type=click.Choice(["operator", "user", "agent"]), default="operator", show_default=True)
+@click.option(
+    "--format", "format_", type=click.Choice(["pretty", "json", "markdown"]), default="pretty", show_default=True
+)
+@home_option
+def explain(
+    decision: str | None,
+    request: str | None,
+    facts_file: Path | None,
+    policy: str | None,
+    policies: Path | None,
+    lang: str,
+    audience: str,
+    format_: str,
+    home: Path | None,
+) -> None:
+    """Say why something was done, or was not.
+
+    DECISION is a decision's id or the beginning of one. Stored decisions are shown from what was stored: nothing is
+    evaluated again.
+
+    Exit codes: 0 shown; 1 the stored decision can no longer be shown; 2 usage, no such decision, a bad facts file;
+    3 rules do not load.
+    """
+    if sum(given is not None for given in (decision, request, facts_file)) != 1:
+        raise click.UsageError("name one of DECISION, --request ID and --facts FILE")
+    if facts_file is not None:
+        records: Iterable[Record] = _decided(facts_file, policy, policies, levels=False).records
+        records = list(records) if policy else _telling(records)
+    else:
+        from oncemore.adapters.cli.stored import decision_records, request_records
+        from oncemore.adapters.configuration import find
+        from oncemore.adapters.wiring import opened
+
+        with opened(find(home)):
+            if decision is not None:
+                records = decision_records(decision)
+            else:
+                found = request_records(str(request))
+                records = found if policy else _telling(found)
+    chosen = [record for record in records if policy in (None, record["policy"]["name"])]
+    if not chosen:
+        raise click.UsageError(f"no decision of policy {policy!r} is there")
+    _explained(chosen, lang, audience, format_)
+
+
+def _decided(file: Path, policy: str | None, policies: Path | None, levels: bool) -> Pass:
+    from oncemore.engine.decision import decide
+    from oncemore.engine.evaluation import Evaluator
+    from oncemore.engine.smoke import publish
+    from oncemore.rules.cases import load_facts
+    from oncemore.rules.levels import load_levels
+    from oncemore.rules.loading import load_policies
+
+    choice = choose(policies)
+    choice.announce()
+    loaded = load_policies([choice.folder])
+    if policy is not None and loaded.get(policy) is None:
+        names = [one.name for one in loaded.policies]
+        raise click.UsageError(f"there is no policy {policy!r}{output.did_you_mean(policy, names)}")
+    at = load_levels(Path(loaded.directory) / "levels.yaml") if levels else None
+    case = load_facts(file, time.time_ns() // 1_000_000)
+    # The shipped policies were tried with the engine when they were released; others are tried in another process now.
+    evaluator = Evaluator(loaded.policies) if choice.shipped else publish(loaded)
+    return decide(evaluator, case, stage="asked", origin="posted", levels=at, only=policy)
+
+
+def _exit(decided: Pass) -> Exit:
+    if decided.fired is not None:
+        return Exit.YES
+    deciding = [record["reason"]["kind"] for record in decided.records if record["outcome"] == decided.outcome.value]
+    if "fault" in deciding:
+        return Exit.BUG
+    return Exit.UNDECIDED if any(kind in UNDECIDED for kind in deciding) else Exit.NO
+
+
+def _telling(records: Iterable[Record]) -> list[Record]:
+    """The decisions of the policies that the case concerns; all of them when it concerns none."""
+    every = list(records)
+    return [record for record in every if record["outcome"] != "not_concerned"] or every
+
+
+def _explained(records: Iterable[Record], lang: str, audience: str, format_: str) -> None:
+    from oncemore.engine.explanation import explain, explanation
+
+    shown = list(records)
+    if format_ == "json":
+        said = [explanation(record, lang, audience) for record in shown]  # type: ignore[arg-type]
+        output.document(said[0] if len(said) == 1 else said)
+        return
+    texts = [
+        explain(record, lang, audience, format_, colour=output.coloured())  # type: ignore[arg-type]
+        for record in shown
+    ]
+    output.say("\n".join(texts).rstrip("\n"))
