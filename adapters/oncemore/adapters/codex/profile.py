@@ -21,7 +21,6 @@ FEATURES_OFF = (
     "apps",
     "browser_use",
     "computer_use",
-    "goals",
     "hooks",
     "image_generation",
     "memories",
@@ -63,6 +62,7 @@ def overrides(home: Path, profile: Profile | None) -> list[str]:
     """
     values = [
         'approval_policy="never"',
+        "features.goals=false",  # a thread with a goal begins turns by itself
         "sandbox_workspace_write.exclude_tmpdir_env_var=true",
         "sandbox_workspace_write.exclude_slash_tmp=true",
     ]
@@ -70,7 +70,7 @@ def overrides(home: Path, profile: Profile | None) -> list[str]:
         values.append(f"sandbox_workspace_write.writable_roots={json.dumps(list(profile.writable_roots))}")
         values.append(f"sandbox_workspace_write.network_access={json.dumps(profile.network)}")
     if profile is None or restricted(profile):
-        values += ['web_search="disabled"', "notify=[]"]
+        values += ['web_search="disabled"', "notify=[]", "agents.enabled=false"]
         values += [f"features.{name}=false" for name in FEATURES_OFF]
         values += [f"mcp_servers.{name}.enabled=false" for name in _mcp_servers(home)]
     return values
@@ -104,6 +104,9 @@ def unrestricted(config: Mapping[str, Any]) -> str | None:
     """
     features = config.get("features")
     servers = config.get("mcp_servers")
+    agents = config.get("agents")
+    if not isinstance(agents, Mapping) or agents.get("enabled") is not False:
+        return "sub-agents"  # the feature alone does not tell: a thread keeps the one that it began with
     if config.get("web_search") != "disabled":
         return "web search"
     if not isinstance(features, Mapping) or not isinstance(servers, Mapping):
