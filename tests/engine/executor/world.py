@@ -1,0 +1,202 @@
+"""A folder with a workspace, a real Codex home, a scripted model and a journal: everything but the worker.
+
+Workers are processes of their own, so that they can be killed; what the outside holds is counted without them: Codex's
+turns by a further process, replies straight from the database file, model calls in the model's own book.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from oncemore.adapters import wiring
+from oncemore.adapters.codex import count
+from oncemore.adapters.codex.home import write_config
+from oncemore.adapters.demo.model import Hang, ModelRequest, Say, Script, ScriptedModel, Shell
+
+ROOT = Path(__file__).resolve().parents[3]
+KEY = "ONCEMORE_TEST_KEY"
+BACKOFF = 61_000
+"""How far the clock is put forward for the continuation's backoff of a minute to be over."""
+
+ASK = "Write one.md and two.md."
+CONTINUES = "one continuation"
+"""Words of the continuation's fixed input."""
+
+
+def reported(request: ModelRequest, remaining: str = "two.md") -> str:
+    """The envelope of a report under the word that this request names."""
+    match = re.search(r"<oncemore-(\w+)>", request.last_user)
+    assert match is not None
+    content = {"report": {"completed": "one.md", "remaining": remaining, "effects_settled": True}}
+    return f"<oncemore-{match[1]}>{json.dumps(content)}</oncemore-{match[1]}>"
+
+
+@dataclass
+class Plot:
+    """What the model does; parts are replaced by the tests."""
+
+    first: Callable[[ModelRequest], Script] = lambda r: [
+        Shell("printf one > one.md"),
+        Say(f"Part one is written. {reported(r)}"),
+    ]
+    second: Callable[[ModelRequest], Script] = lambda r: [Shell("printf two > two.md"), Say("Part two is written.")]
+    other: Callable[[ModelRequest], Script] = lambda r: Say(f"You said: {r.last_user.splitlines()[0]}")
+
+    def __call__(self, request: ModelRequest) -> Script:
+        if CONTINUES in request.last_user:
+            return self.second(request)
+        return self.first(request) if request.last_user.startswith(ASK) else self.other(request)
+
+
+@dataclass
+class World:
+    """See the module."""
+
+    folder: Path
+    model: ScriptedModel
+    plot: Plot
+    release: Event
+    offset: int = 0
+    running: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    @property
+    def configuration(self) -> Path:
+        return self.folder / "oncemore.yaml"
+
+    @property
+    def workspace(self) -> Path:
+        return self.folder / "workspace"
+
+    def configure(self, level: str = "workspace_write", revision: int = 1, policy_level: str = "enforce") -> None:
+        (self.folder / "levels.yaml").write_text(f"continue-unfinished-work: {policy_level}\n")
+        self.configuration.write_text(
+            "journal: data/oncemore.db\nlevels: levels.yaml\n"
+            f"runtimes:\n  codex: {{home: codex, environment: [{KEY}]}}\n"
+            f"workspaces:\n  notes: {{path: {self.workspace}, owner: ann, level: {level}, revision: {revision}}}\n"
+        )
+        self.configuration.chmod(0o600)
+
+    def revoke(self) -> None:
+        text = self.configuration.read_text()
+        self.configuration.write_text(text[: text.index("workspaces:")] + "workspaces: {}\n")
+
+    @contextmanager
+    def house(self) -> Iterator[wiring.House]:
+        """The journal, as a person's face opens it: beside the worker."""
+        with wiring.opened(self.configuration, clock=self.now) as house:
+            yield house
+
+    def now(self) -> int:
+        return time.time_ns() // 1_000_000 + self.offset
+
+    def ask(self, text: str = ASK) -> str:
+        with self.house() as house:
+            return house.ask("notes", text)
+
+    def work(self) -> None:
+        """A worker until nothing is due."""
+        process = self._start()
+        out, err = process.communicate(timeout=60)
+        assert out.endswith("done\n"), err
+
+    def work_until(self, point: str, subject: str) -> subprocess.Popen[str]:
+        """A worker that stands at a crash point; kill it."""
+        process = self._start(point, subject)
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line.startswith(f"at {point}"), (line, process.stderr and process.stderr.read())
+        return process
+
+    def kill(self, process: subprocess.Popen[str]) -> None:
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+
+    def _start(self, *stop: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "tests.engine.executor.worker_process",
+                str(self.configuration),
+                str(self.offset),
+                *stop,
+            ],
+            cwd=ROOT,
+            env={**os.environ, KEY: "none"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.running.append(process)
+        return process
+
+    def rows(self, sql: str, *parameters: object) -> list[dict[str, Any]]:
+        """Straight from the file, by nobody's code but sqlite's."""
+        connection = sqlite3.connect(f"file:{self.folder / 'data' / 'oncemore.db'}?mode=ro", uri=True)
+        try:
+            connection.row_factory = sqlite3.Row
+            return [dict(row) for row in connection.execute(sql, parameters)]
+        finally:
+            connection.close()
+
+    def row(self, sql: str, *parameters: object) -> dict[str, Any]:
+        found = self.rows(sql, *parameters)
+        assert len(found) == 1, found
+        return found[0]
+
+    def native_turns(self) -> list[dict[str, Any]]:
+        """What Codex's own store holds of every thread of ours, read by a process of its own."""
+        found = []
+        for row in self.rows("select thread from session_thread order by ordinal"):
+            found += count.turns(self.folder / "codex", row["thread"])
+        return found
+
+    def replies(self) -> list[str]:
+        """The Source's own book: what stands under people's messages."""
+        return [r["body"] for r in self.rows("select body from inbox_reply join text using (digest) order by at, id")]
+
+    def artifact(self, name: str = "one.md") -> tuple[bytes, int, int]:
+        path = self.workspace / name
+        return path.read_bytes(), path.stat().st_ino, path.stat().st_mtime_ns
+
+    def first_turn(self, request: str) -> dict[str, Any]:
+        return self.row("select * from turn where id = ?", f"{request}-business-1")
+
+
+@contextmanager
+def world(folder: Path) -> Iterator[World]:
+    """A world in an empty folder; every process of it is ended afterwards."""
+    folder.chmod(0o755)
+    plot, release = Plot(), Event()
+    with ScriptedModel(plot) as model:
+        made = World(folder, model, plot, release)
+        made.workspace.mkdir()
+        write_config(folder / "codex", model.base_url, KEY)
+        made.configure()
+        try:
+            yield made
+        finally:
+            release.set()
+            for process in made.running:
+                if process.poll() is None:
+                    process.kill()
+                process.communicate()
+
+
+def hanging(world: World) -> Callable[[ModelRequest], Script]:
+    """A reply that never comes while the world lasts."""
+    return lambda request: Hang(world.release, Say("Too late."))
