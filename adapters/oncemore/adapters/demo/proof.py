@@ -1,0 +1,116 @@
+"""Is what the demo tells true? Read again from the files, the journal, Codex's own store and the model's book."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from oncemore.adapters.wire import Wire
+from oncemore.engine.canonical import canonical, digest
+from oncemore.engine.errors import NotFound, Unreadable
+from oncemore.engine.records import Record, render
+from oncemore.engine.tables import Attempt, Bundle, Decision, DecisionPass, Delivery, Event, Turn
+
+COUNT_SECONDS = 60
+
+_COUNT_WITH = """\
+import json, sys
+from pathlib import Path
+from oncemore.adapters.codex.count import turns
+print(json.dumps({"turns": len(turns(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])))}))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A file as it stands: whoever writes it again, even with the same bytes, changes one of these.
+
+    Attributes:
+        content: SHA-256 of its bytes.
+        modified: nanoseconds since the epoch.
+    """
+
+    content: str
+    size: int
+    inode: int
+    modified: int
+
+    @classmethod
+    def read(cls, path: Path) -> Artifact | None:
+        """The file now; None when there is none."""
+        try:
+            told = path.stat()
+            return cls(hashlib.sha256(path.read_bytes()).hexdigest(), told.st_size, told.st_ino, told.st_mtime_ns)
+        except FileNotFoundError:
+            return None
+
+
+def turn_digest(turn: str) -> str:
+    """Digest over every column of a Turn's row."""
+    return digest(canonical(Turn.select().where(Turn.id == turn).dicts().get()))
+
+
+def record(decision: str) -> Record:
+    """A stored decision, rendered from what was kept of it.
+
+    Raises:
+        NotFound: there is none of that id.
+    """
+    row = Decision.get_or_none(Decision.id == decision)
+    if row is None:
+        raise NotFound(f"there is no decision {decision}")
+    return next(one for one in records(row.decision_pass) if one["decision_id"] == decision)
+
+
+def records(decision_pass: str) -> list[Record]:
+    """The decisions of one pass."""
+    texts = {bundle.digest: json.loads(bundle.body) for bundle in Bundle.select()}
+    return render(DecisionPass.get_by_id(decision_pass).stored.encode(), texts)
+
+
+def happened(request: str) -> tuple[int, int, int, int]:
+    """How many events, Turns, Attempts and deliveries the journal holds of a Request."""
+    counts = [row.select().where(row.request == request).count() for row in (Event, Turn, Attempt, Delivery)]
+    return counts[0], counts[1], counts[2], counts[3]
+
+
+def book(model: str) -> list[dict[str, Any]]:
+    """What the model was asked so far, call by call, as it tells everybody.
+
+    Raises:
+        Unreadable: it does not tell.
+    """
+    with Wire([model]) as wire:
+        told = wire.get_json(model, "/book")
+    requests = told.get("requests") if isinstance(told, dict) else None
+    if not isinstance(requests, list):
+        raise Unreadable(f"{model}/book tells no requests")
+    return requests
+
+
+def count_command(home: Path, thread: str, program: Path | None) -> list[str]:
+    """The command with which another process counts the turns of a thread in Codex's own store."""
+    if program is None:
+        return [sys.executable, "-m", "oncemore.adapters.codex.count", str(home), thread]
+    return [sys.executable, "-c", _COUNT_WITH, str(home), thread, str(program)]
+
+
+def native_turns(home: Path, thread: str, program: Path | None) -> int:
+    """What that command counts.
+
+    Raises:
+        Unreadable: it did not come to a number.
+    """
+    command = count_command(home, thread, program)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=COUNT_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        raise Unreadable(f"counting the turns took more than {COUNT_SECONDS} s") from None
+    if done.returncode != 0:
+        raise Unreadable(f"the turns could not be counted: {done.stderr.strip()}")
+    return int(json.loads(done.stdout)["turns"])

@@ -1,0 +1,98 @@
+"""How does a person want to read what is happening? As sentences with the time, while it happens.
+
+Everything told is read from the journal's events; the process ids are asked of the runtime while the processes live.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from oncemore.adapters.codex.runtime import CodexRuntime
+from oncemore.adapters.demo import proof
+from oncemore.engine import texts
+from oncemore.engine.crashpoints import CrashPoint
+from oncemore.engine.explanation import sentence
+from oncemore.engine.tables import Delivery, Event, Request, Turn
+
+Say = Callable[[str], None]
+
+_SILENT = frozenset({"queued", "claimed", "start_intent", "frozen", "send_intent", "send_receipt"})
+"""Events of the journal's own bookkeeping; `oncemore show` lists them."""
+
+
+def clock(ms: int) -> str:
+    """A time of day here, to the millisecond."""
+    return datetime.fromtimestamp(ms / 1000).astimezone().isoformat(timespec="milliseconds")[11:23]
+
+
+class Teller:
+    """Tells the events of one Request, each once.
+
+    Attributes:
+        processes: ids of the Codex processes seen running a Turn of it, by the Turn.
+    """
+
+    def __init__(self, request: str, runtime: CodexRuntime, say: Say) -> None:
+        self.processes: dict[str, int] = {}
+        self._request = request
+        self._runtime = runtime
+        self._say = say
+        self._told = 0
+
+    def checkpoint(self, point: CrashPoint, subject: str) -> None:
+        """Listen to the executor; every point is one between two stored facts."""
+        self.tell()
+
+    def tell(self) -> None:
+        """Tell what has been stored since the last time."""
+        for event in Event.select().where(Event.request == self._request, Event.seq > self._told).order_by(Event.seq):
+            self._told = event.seq
+            if event.kind not in _SILENT:
+                for line in self._lines(event.kind, json.loads(event.body)):
+                    self._say(f"  {clock(event.at)}  {line}")
+
+    def _lines(self, kind: str, body: dict[str, Any]) -> list[str]:
+        match kind:
+            case "accepted":
+                row = Request.get_by_id(self._request)
+                return [f'{row.sender} asks: "{texts.fetch(row.digest)}" (Request {self._request})']
+            case "started":
+                return self._started(body)
+            case "ended":
+                return self._ended(body)
+            case "verified":
+                return self._delivered(body["stage"])
+            case "decided":
+                judged = [one for one in proof.records(body["decision_pass"]) if one["outcome"] != "not_concerned"]
+                return [f"decided ({body['stage']}): {sentence(one, 'en')}" for one in judged]
+            case "reserved":
+                return [f"the one try is reserved: {body['turn']}"]
+            case "answered":
+                return ["the Request is answered; nothing is left to do"]
+            case _:
+                return [f"{kind}: {json.dumps(body, ensure_ascii=False)}"]
+
+    def _started(self, body: dict[str, Any]) -> list[str]:
+        pid = dict(self._runtime.processes()).get(body["thread"])
+        if pid is not None:
+            self.processes[body["turn"]] = pid
+        return [
+            f"Codex runs the Turn {body['turn']}: process {'unknown' if pid is None else pid}, "
+            f"thread {body['thread']}, its turn {body['native']}"
+        ]
+
+    def _ended(self, body: dict[str, Any]) -> list[str]:
+        lines = [f"the Turn ended: {body['status']}" + (f", {body['error']}" if body["error"] != "none" else "")]
+        row = Turn.get_by_id(body["turn"])
+        if row.response_digest is not None:
+            report = json.loads(texts.fetch(row.response_digest))["report"]
+            if report is not None:
+                lines.append(f'its report: done "{report["completed"]}", left "{report["remaining"]}"')
+        return lines
+
+    def _delivered(self, stage: str) -> list[str]:
+        row = Delivery.get(Delivery.request == self._request, Delivery.stage == stage)
+        return [f'answered to the person, and read back: "{texts.fetch(row.text_digest)}"']
