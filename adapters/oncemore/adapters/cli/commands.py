@@ -51,7 +51,6 @@ CODES: Mapping[str, Exit] = {
     "E204": Exit.USAGE,
     "A101": Exit.USAGE,
     "A102": Exit.USAGE,
-    "A103": Exit.USAGE,
     "A110": Exit.USAGE,
     "A111": Exit.USAGE,
     "A112": Exit.USAGE,

@@ -18,7 +18,7 @@ PATHS = click.Path(path_type=Path, exists=True)
 @format_option("pretty", "compact", "json", "github")
 @click.pass_context
 def check(ctx: click.Context, paths: tuple[Path, ...], format_: str) -> None:
-    """Say everything that is wrong or doubtful in rule files.
+    """Say what is wrong or doubtful in rule files.
 
     PATHs are folders or files; without one the usual policies are checked.
 
@@ -67,7 +67,9 @@ def test(
     format_: str,
     junit: Path | None,
 ) -> None:
-    """Run rule tests (`*_test.yaml`) through the real engine.
+    """Run rule tests through the real engine.
+
+    Rule tests stand in `*_test.yaml`.
 
     PATHs are test files or folders of them; without one the tests beside the usual policies. A file's policies are
     those of --policies, else those beside it, else the usual ones.
@@ -78,9 +80,10 @@ def test(
     from oncemore.adapters.cli.testing import report, run_tests, write_junit
 
     run = run_tests(paths, policies, word)
-    report(run, format_)
+    # Before anything is printed: whoever reads our output may close it early.
     if junit is not None:
         write_junit(run, junit)
+    report(run, format_)
     ctx.exit(run.exit)
 
 
@@ -89,9 +92,9 @@ def test(
 @format_option("pretty", "json")
 @click.pass_context
 def facts(ctx: click.Context, name: str | None, format_: str) -> None:
-    """Say which facts a condition may name, or everything about one.
+    """Say which facts conditions may name.
 
-    NAME may also be the first part of names, such as `native`.
+    NAME is one of them, of which everything is said, or the first part of names, such as `native`.
 
     Exit codes: 0 shown; 2 there is no such fact.
     """

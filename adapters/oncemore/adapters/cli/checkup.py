@@ -1,0 +1,237 @@
+"""What is missing on this machine, and which command mends it?
+
+Nothing is changed by looking: no folder is made, no runtime's thread is opened, no model is started.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from oncemore.adapters.cli.choice import choose
+from oncemore.engine.errors import OncemoreError
+from oncemore.rules.errors import RulesError
+
+if TYPE_CHECKING:
+    from oncemore.adapters.configuration import Configuration
+
+OLDEST, FIRST_TOO_NEW = (3, 11), (3, 14)
+PROGRAM_SECONDS = 20.0
+"""How long a program may take to say its version."""
+
+Verdict = Literal["ok", "missing", "skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes:
+        mends: the command that mends it; empty when nothing is to be mended.
+    """
+
+    what: str
+    verdict: Verdict
+    says: str
+    mends: str = ""
+
+    def as_json(self) -> dict[str, str]:
+        """As a JSON object."""
+        return asdict(self)
+
+
+def look(home: Path | None) -> Iterator[Finding]:
+    """Everything, in the order in which it is best mended."""
+    yield _python()
+    yield _engine()
+    configuration = None
+    try:
+        configuration = _configuration(home)
+        yield Finding("configuration", "ok", str(configuration.file))
+    except OncemoreError as error:
+        where = shlex.quote(str(home or os.environ.get("ONCEMORE_HOME") or "."))
+        mends = f"oncemore init {where}" if "there is no" in str(error) else f"edit {where}/oncemore.yaml"
+        yield Finding("configuration", "missing", f"{error.code} {error}", _command_in(str(error)) or mends)
+    yield _policies(configuration)
+    if configuration is None:
+        for what in ("codex", "workspaces", "journal", "grants"):
+            yield Finding(what, "skipped", "needs a configuration")
+        return
+    yield from _codex(configuration)
+    yield from _workspaces(configuration)
+    journal = _journal(configuration)
+    yield journal
+    yield from _grants(configuration, usable=journal.verdict == "ok")
+
+
+def _python() -> Finding:
+    version = sys.version.split()[0]
+    if OLDEST <= sys.version_info[:2] < FIRST_TOO_NEW:
+        return Finding("python", "ok", version)
+    return Finding("python", "missing", f"{version}; 3.11, 3.12 or 3.13 is needed", "python3.12 -m venv .venv")
+
+
+def _engine() -> Finding:
+    from oncemore.engine.native import load
+
+    try:
+        load()
+    except OncemoreError as error:
+        first, *rest = str(error).splitlines()
+        return Finding("durable-rules", "missing", first, rest[0].strip() if rest else "")
+    return Finding("durable-rules", "ok", "it loads")
+
+
+def _configuration(home: Path | None) -> Configuration:
+    from oncemore.adapters.configuration import find, load_configuration
+
+    return load_configuration(find(home))
+
+
+def _policies(configuration: Configuration | None) -> Finding:
+    from oncemore.engine.smoke import publish
+    from oncemore.rules.levels import load_levels
+    from oncemore.rules.loading import load_policies
+
+    folder = ""
+    try:
+        choice = choose(None, None if configuration is None else configuration.policies)
+        folder = str(choice.folder)
+        loaded = load_policies([choice.folder])
+        publish(loaded)
+        if configuration is not None and configuration.levels is not None:
+            load_levels(configuration.levels)
+    except (OncemoreError, RulesError) as error:
+        return Finding("policies", "missing", f"{error.code} {error}", f"oncemore check {shlex.quote(folder)}")
+    names = ", ".join(policy.name for policy in loaded.policies)
+    return Finding("policies", "ok", f"{choice.folder} ({choice.by}): {names}")
+
+
+def _codex(configuration: Configuration) -> Iterator[Finding]:
+    from oncemore.adapters.codex.binary import find
+
+    entry = configuration.runtimes.get("codex")
+    if entry is None:
+        yield Finding("codex", "missing", "no runtime codex is configured", f"edit {configuration.file}")
+        return
+    program: Path | str = "codex"
+    try:
+        program = find(entry.binary)
+        version = _version(program)
+    except OncemoreError as error:
+        yield Finding("codex", "missing", str(error), "pip install 'oncemore[codex]'")
+    else:
+        if version.startswith("codex"):
+            yield Finding("codex", "ok", f"{version}, {program}")
+        else:
+            says = f"{program} does not say that it is Codex but {version!r}"
+            yield Finding("codex", "missing", says, "pip install 'oncemore[codex]'")
+    home = entry.home
+    set_up = [name for name in ("config.toml", "auth.json") if (home / name).is_file()]
+    if set_up:
+        yield Finding("codex home", "ok", f"{home} with {' and '.join(set_up)}")
+    else:
+        login = f"mkdir -p {shlex.quote(str(home))} && CODEX_HOME={shlex.quote(str(home))} {shlex.quote(str(program))} login"
+        yield Finding("codex home", "missing", f"{home} has neither a configuration nor a login", login)
+    for name in entry.environment:
+        if name not in os.environ:
+            yield Finding(
+                "environment", "missing", f"{name} is to be passed on and is not set here", f"export {name}=..."
+            )
+
+
+def _version(program: Path) -> str:
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": os.environ.get("HOME", "/")}
+    try:
+        told = subprocess.run(
+            [str(program), "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PROGRAM_SECONDS,
+            env=environment,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"nothing ({type(error).__name__})"
+    return told.stdout.decode(errors="replace").strip()[:100] or f"nothing (status {told.returncode})"
+
+
+def _workspaces(configuration: Configuration) -> Iterator[Finding]:
+    from oncemore.adapters.errors import FolderError, FolderMissing
+    from oncemore.adapters.grants.folders import open_folder
+
+    if not configuration.workspaces:
+        yield Finding("workspaces", "missing", "none is configured", f"edit {configuration.file}")
+    for name, entry in configuration.workspaces.items():
+        what = f"workspace {name}"
+        try:
+            open_folder(str(entry.path)).close()
+        except FolderMissing as error:
+            yield Finding(what, "missing", str(error), f"mkdir -p {shlex.quote(str(entry.path))}")
+        except FolderError as error:
+            yield Finding(what, "missing", str(error), _command_in(str(error)) or f"edit {configuration.file}")
+        else:
+            yield Finding(what, "ok", f"{entry.path}, {entry.level} of {entry.owner}")
+
+
+def _journal(configuration: Configuration) -> Finding:
+    path = configuration.journal
+    try:
+        if not path.parent.exists():
+            return Finding("journal", "ok", f"{path} is made at the first start")
+        for one, mode in ((path.parent, 0o700), *((file, 0o600) for file in sorted(path.parent.glob(f"{path.name}*")))):
+            status = one.stat()
+            if stat.S_IMODE(status.st_mode) & ~mode:
+                return Finding(
+                    "journal", "missing", f"{one} is open to others", f"chmod {mode:o} {shlex.quote(str(one))}"
+                )
+            if status.st_uid != os.geteuid():
+                says = f"{one} belongs to another user"
+                return Finding("journal", "missing", says, f"chown {os.geteuid()} {shlex.quote(str(one))}")
+    except OSError as error:
+        return Finding("journal", "missing", f"{path} cannot be looked at: {error.strerror}", f"ls -la {path.parent}")
+    return Finding("journal", "ok", str(path) if path.exists() else f"{path} is made at the first start")
+
+
+def _grants(configuration: Configuration, *, usable: bool) -> Iterator[Finding]:
+    from oncemore.adapters.wiring import opened
+    from oncemore.engine import facts
+    from oncemore.engine.tables import Session
+
+    if not usable:
+        yield Finding("grants", "skipped", "needs a journal that may be opened")
+        return
+    if not configuration.journal.exists():
+        yield Finding("grants", "ok", "no conversation yet")
+        return
+    with opened(configuration.file) as house:
+        grants = house.ports.grants
+        assert grants is not None
+        for session in Session.select().where(Session.state != "closed").order_by(Session.id):
+            reading = grants.read(facts.grant_ref(session))
+            if reading.workspace is not None:
+                reading.workspace.close()
+            told = reading.readings["grant.state"]
+            state = str(told.value) if told.status == "known" else f"unknown ({told.status})"
+            what = f"grant of {session.workspace}"
+            if state == "intact":
+                yield Finding(what, "ok", f"intact for {session.id}")
+                continue
+            details = "" if told.evidence is None else ", ".join(told.evidence.details.values())
+            says = f"{state} for {session.id}" + (f": {details}" if details else "")
+            yield Finding(what, "missing", says, f"edit {configuration.file}")
+
+
+def _command_in(text: str) -> str:
+    """The command that an error's own text ends with, where it has one."""
+    for verb in ("chmod ", "chown "):
+        if verb in text:
+            return verb + text.split(verb, 1)[1]
+    return ""

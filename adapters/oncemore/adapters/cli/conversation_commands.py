@@ -1,0 +1,146 @@
+"""Which commands are there for conversations and the work on them? `ask`, `work`, `requests`, `show`."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from oncemore.adapters.cli import output
+from oncemore.adapters.cli.choice import format_option, home_option, policies_option
+from oncemore.adapters.cli.house import entered, home_argument, policies_of
+
+
+@click.command()
+@click.argument("workspace")
+@click.argument("text")
+@click.option(
+    "--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="Of our own words to you."
+)
+@home_option
+def ask(workspace: str, text: str, lang: str, home: Path | None) -> None:
+    """Put a message to a workspace.
+
+    It comes into the App conversation of the workspace; the Request that it makes is printed.
+
+    TEXT may be `-`: it is then read from standard input. A worker (`oncemore work`) has to run for an answer.
+
+    Exit codes: 0 taken in; 1 not taken in, or no such workspace; 2 usage, configuration.
+    """
+    message = sys.stdin.read() if text == "-" else text
+    if not message.strip():
+        raise click.UsageError("the message is empty")
+    with entered(home) as house:
+        output.say(house.ask(workspace, message, language=lang))
+
+
+@click.command()
+@click.option("--once", is_flag=True, help="Stop when nothing is due any more.")
+@policies_option
+@home_option
+def work(once: bool, policies: Path | None, home: Path | None) -> None:
+    """Do what is due.
+
+    Turns are run, answers delivered, and what ended unfinished is judged.
+
+    Prints a line for each thing done, never what somebody wrote. SIGINT or SIGTERM lets what runs end, then stops; a
+    second one stops at once, and the next worker settles what was left.
+
+    Exit codes: 0 stopped; 2 usage, configuration, or another worker has the journal; 3 rules do not load.
+    """
+    from oncemore.adapters.cli.progress import Progress
+    from oncemore.adapters.wiring import context
+    from oncemore.engine.rulebook import Rulebook
+    from oncemore.engine.worker import Worker
+
+    stop = threading.Event()
+    with entered(home, worker=True) as house:
+        _, chosen = policies_of(house, policies)
+        progress = Progress(house.journal.now().ms)
+        worker = Worker(context(house, Rulebook(chosen), progress.checkpoint), poll=house.configuration.worker.poll)
+        _stop_on_signals(stop)
+        if once:
+            while not stop.is_set() and worker.run_due():
+                progress.tell()
+            return
+        output.note(f"working on {house.configuration.journal}; Ctrl-C stops")
+        while not stop.is_set():
+            if worker.run_due():
+                progress.tell()
+                continue
+            upcoming = worker.next_due()
+            poll = house.configuration.worker.poll
+            wait = poll if upcoming is None else upcoming - house.journal.now().ms
+            stop.wait(min(poll, max(10, wait)) / 1000)
+
+
+@click.command()
+@click.option(
+    "--state",
+    default="open",
+    show_default=True,
+    type=click.Choice(["open", "answered", "stopped", "superseded", "all"]),
+)
+@format_option("pretty", "json")
+@home_option
+def requests(state: str, format_: str, home: Path | None) -> None:
+    """Say how each Request stands.
+
+    What it does, since when, what stops it, until when, and the command that helps.
+
+    Exit codes: 0 shown; 2 usage, configuration.
+    """
+    from oncemore.rules import times
+
+    with entered(home):
+        from oncemore.adapters.cli.standing import standings
+
+        found = standings(state, home_argument(home))
+    if format_ == "json":
+        output.document([one.as_json() for one in found])
+        return
+    if not found:
+        output.note("no request" if state == "all" else f"no request is {state}")
+        return
+    rows = [("REQUEST", "WORKSPACE", "DOES", "SINCE", "STOPPED BY", "UNTIL", "HELPS")]
+    for one in found:
+        until = "" if one.until is None else times.format_ms(one.until)
+        gate = output.plain(one.gate or "")
+        rows.append((one.request, one.workspace, one.doing, times.format_ms(one.since), gate, until, one.helps))
+    output.say(output.columns(rows))
+
+
+@click.command()
+@click.argument("request")
+@format_option("pretty", "json")
+@home_option
+def show(request: str, format_: str, home: Path | None) -> None:
+    """Show a REQUEST as a timeline.
+
+    Exit codes: 0 shown; 2 usage, configuration, no such Request.
+    """
+    with entered(home):
+        from oncemore.adapters.cli.timeline import render, timeline
+
+        told = timeline(request)
+        if format_ == "json":
+            output.document(told)
+        else:
+            output.say(render(told))
+
+
+def _stop_on_signals(stop: threading.Event) -> None:
+    """The first signal asks to stop, the second one has its ordinary effect."""
+
+    def asked(number: int, _frame: FrameType | None) -> None:
+        stop.set()
+        for one, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
+            signal.signal(one, default)
+        output.note("stopping when what runs has ended; once more stops at once")
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, asked)

@@ -1,0 +1,48 @@
+"""How does a command get at the operator's house?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oncemore.adapters.cli.choice import Choice, choose
+
+if TYPE_CHECKING:
+    from oncemore.adapters.wiring import House
+    from oncemore.rules.loading import PolicySet
+
+
+@contextmanager
+def entered(home: Path | None, *, worker: bool = False) -> Iterator[House]:
+    """The house of a home, opened.
+
+    Raises:
+        ConfigurationRefused, ConfigurationInvalid, JournalRefused: as they say.
+    """
+    from oncemore.adapters.configuration import find
+    from oncemore.adapters.wiring import opened
+
+    with opened(find(home), worker=worker) as house:
+        yield house
+
+
+def policies_of(house: House, given: Path | None) -> tuple[Choice, PolicySet]:
+    """The policies that the worker of a house works with; which ones is said on standard error.
+
+    Raises:
+        RulesInvalid, NoPolicies: they do not load.
+    """
+    from oncemore.rules.loading import load_policies
+
+    choice = choose(given, house.configuration.policies)
+    choice.announce()
+    return choice, load_policies([choice.folder])
+
+
+def home_argument(home: Path | None) -> str:
+    """How a command that is suggested to a person names the same home."""
+    import shlex
+
+    return "" if home is None else f" --home {shlex.quote(str(home))}"

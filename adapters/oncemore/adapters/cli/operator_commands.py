@@ -1,0 +1,202 @@
+"""Which commands let an operator step in, and check? `stop`, `release`, `levels`, `verify`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from oncemore.adapters.cli import output
+from oncemore.adapters.cli.choice import format_option, home_option, policies_option
+from oncemore.adapters.cli.house import entered, policies_of
+from oncemore.adapters.cli.output import Exit
+
+if TYPE_CHECKING:
+    from oncemore.engine.intake import Saw
+
+
+def _why(_ctx: click.Context, _option: click.Parameter, text: str | None) -> str | None:
+    if text is not None and not text.strip():
+        raise click.BadParameter("a reason has words")
+    return text
+
+
+@click.command()
+@click.argument("request")
+@click.option("--why", required=True, callback=_why, metavar="TEXT", help="The reason; it is recorded.")
+@home_option
+def stop(request: str, why: str, home: Path | None) -> None:
+    """Stop a REQUEST.
+
+    What waits never starts, what runs is interrupted, only the stop itself is answered.
+
+    Exit codes: 0 stopped; 1 it has already ended; 2 usage, configuration, no such Request.
+    """
+    from oncemore.engine import intake
+
+    with entered(home) as house:
+        intake.stop(house.journal, request, "operator", why)
+    output.say(f"{request} stopped")
+
+
+@click.command()
+@click.argument("request")
+@click.option("--why", required=True, callback=_why, metavar="TEXT", help="The reason; it is recorded.")
+@click.option("--delivered", "saw", flag_value="delivered", help="You saw that the uncertain reply arrived.")
+@click.option("--not-delivered", "saw", flag_value="not-delivered", help="You saw that it did not; it is sent again.")
+@click.option("--ran", "saw", flag_value="ran", help="You saw that the uncertain start ran.")
+@click.option("--did-not-run", "saw", flag_value="did-not-run", help="You saw that it did not run.")
+@click.option("--close", is_flag=True, help="End the Request as answered by hand.")
+@home_option
+def release(request: str, why: str, saw: Saw | None, close: bool, home: Path | None) -> None:
+    """Release a held REQUEST.
+
+    It is due now, and every gate is judged afresh. No gate is overridden and no attempt given back.
+
+    Exit codes: 0 released; 1 it has ended, or nothing of it is uncertain in that way; 2 usage, configuration, no such
+    Request.
+    """
+    from oncemore.engine import intake
+
+    with entered(home) as house:
+        intake.release(house.journal, request, why, saw=saw, close=close)
+    output.say(f"{request} {'closed' if close else 'released'}")
+
+
+@click.command()
+@click.argument("policy", required=False)
+@click.argument("level", required=False, type=click.Choice(["off", "shadow", "advise", "enforce"]))
+@click.option("--why", callback=_why, metavar="TEXT", help="The reason for a change; it is recorded.")
+@click.option("--until", metavar="TIME", help="When it ends: a time, or a duration from now such as 8h.")
+@policies_option
+@format_option("pretty", "json")
+@home_option
+def levels(
+    policy: str | None,
+    level: str | None,
+    why: str | None,
+    until: str | None,
+    policies: Path | None,
+    format_: str,
+    home: Path | None,
+) -> None:
+    """Show or change at which level policies work.
+
+    `off`: not evaluated; `shadow`: decided and recorded; `advise`: put before the operator; `enforce`: done.
+
+    Exit codes: 0 shown or changed; 2 usage, configuration, no such policy; 3 rules do not load.
+    """
+    from oncemore.engine import levels as journal_levels
+
+    if (policy is None) != (level is None):
+        raise click.UsageError("name POLICY and LEVEL to change one, neither to see all")
+    if level is not None and why is None:
+        raise click.UsageError("a change needs --why TEXT")
+    if level is None and (why is not None or until is not None):
+        raise click.UsageError("--why and --until belong to a change")
+    with entered(home) as house:
+        _, loaded = policies_of(house, policies)
+        names = [one.name for one in loaded.policies]
+        if policy is not None and policy not in names:
+            raise click.UsageError(f"there is no policy {policy!r}{output.did_you_mean(policy, names)}")
+        with house.journal.transaction():
+            now = house.journal.advance_clock().ms
+            if house.configuration.levels is not None:
+                from oncemore.rules.levels import load_levels
+
+                # As the worker does at its first start: a change must not keep the file from filling a new journal.
+                journal_levels.fill(load_levels(house.configuration.levels), now)
+            if policy is not None and level is not None and why is not None:
+                ends = None if until is None else _moment(until, now)
+                journal_levels.change(policy, level, who=_operator(), why=why, at=now, until=ends)
+            rows = [_level(name, now) for name in names]
+    if format_ == "json":
+        output.document(rows)
+        return
+    head = ("POLICY", "LEVEL", "SINCE", "UNTIL", "WHO", "WHY")
+    keys = ("policy", "level", "since", "until", "who", "why")
+    output.say(output.columns([head, *(tuple(output.plain(row[key] or "") for key in keys) for row in rows)]))
+
+
+@click.command()
+@click.argument("request", required=False)
+@home_option
+@click.pass_context
+def verify(ctx: click.Context, request: str | None, home: Path | None) -> None:
+    """Check that the recorded history is whole.
+
+    Nobody has changed, removed or inserted an event of any Request, or of the one named.
+
+    Exit codes: 0 every chain is whole; 1 one is broken; 2 usage, configuration; 5 there is no Request.
+    """
+    with entered(home):
+        from oncemore.engine.events import verify as broken
+        from oncemore.engine.tables import Event, Request
+
+        ids = {row.id for row in Request.select(Request.id)} | {
+            row.request for row in Event.select(Event.request).distinct()
+        }
+        checked = sorted(ids if request is None else ids & {request})
+        found = [sentence for one in checked if (sentence := broken(one)) is not None]
+    for sentence in found:
+        output.say(sentence)
+    if not checked:
+        output.note("there is no request to check" if request is None else f"there is no request {request}")
+        ctx.exit(Exit.NOTHING_RAN if request is None else Exit.USAGE)
+    output.note(f"{output.many(len(checked), 'chain')} checked, {len(found)} broken")
+    ctx.exit(Exit.NO if found else Exit.YES)
+
+
+def _level(policy: str, now: int) -> dict[str, str | None]:
+    """The level of a policy and the change that gave it, by the same rule as the engine's."""
+    from oncemore.engine.levels import current
+    from oncemore.engine.tables import LevelChange
+    from oncemore.rules import times
+
+    level = current([policy], now)[policy]
+    change = (
+        LevelChange.select()
+        .where(
+            LevelChange.policy == policy,
+            LevelChange.at <= now,
+            (LevelChange.until.is_null()) | (LevelChange.until > now),
+        )
+        .order_by(LevelChange.id.desc())
+        .first()
+    )
+    return {
+        "policy": policy,
+        "level": level,
+        "since": None if change is None else times.format_ms(change.at),
+        "until": None if change is None or change.until is None else times.format_ms(change.until),
+        "who": None if change is None else change.who,
+        "why": "nobody has set it" if change is None else change.why,
+    }
+
+
+def _moment(text: str, now: int) -> int:
+    from oncemore.rules import durations, times
+
+    try:
+        moment = now + durations.parse(text)
+    except ValueError:
+        try:
+            moment = times.parse(text)
+        except ValueError:
+            raise click.UsageError(
+                f"--until: {text!r} is neither a duration such as 8h nor a time such as 2026-11-30T12:00:00Z"
+            ) from None
+    if not now < moment <= times.MAX_MS:
+        raise click.UsageError("--until lies in the past, or beyond the year 9999")
+    return moment
+
+
+def _operator() -> str:
+    """Who is at the terminal, by the system's word."""
+    import getpass
+
+    try:
+        return f"operator {getpass.getuser()}"
+    except (KeyError, OSError):
+        return "operator"
