@@ -13,7 +13,7 @@ from oncemore.adapters.codex.profile import policy, unrestricted, widening
 from oncemore.adapters.codex.runtime import CodexRuntime
 from oncemore.adapters.demo.model import ModelRequest, Say, Script
 from oncemore.engine.errors import Busy, Refused, Uncertain, Unreadable
-from oncemore.engine.ports import Profile, SessionView, Thread, Workspace
+from oncemore.engine.ports import Profile, SessionView, Thread, TurnView, Workspace
 
 HERE = Workspace("/work/space", 1, 2)
 OFF = {
@@ -249,6 +249,24 @@ def test_a_start_that_was_not_answered_keeps_its_process_for_the_inventory(fake:
         runtime.start(session, "request-1", "hello", WRITE)
     assert [thread_id for thread_id, _ in runtime.processes()] == [THREAD]
     runtime.close()
+
+
+def test_a_start_that_was_not_answered_proves_no_absence_until_its_process_was_let_go(
+    fake: Fake, tmp_path: Path
+) -> None:
+    empty_page = {"result": {"data": [], "nextCursor": None}}
+    about = {"id": THREAD, "status": {"type": "idle"}, "historyMode": "paginated", "path": "/nowhere"}
+    listed = {"thread/turns/list": [empty_page], "thread/read": [{"result": {"thread": about}}]}
+    none_run = {"thread/backgroundTerminals/list": [empty_page]}
+    runtime, session = started(fake, tmp_path, {"silent": True}, **listed, **none_run)
+    asked = TurnView("request-1")
+    with pytest.raises(Uncertain):
+        runtime.start(session, "request-1", "hello", WRITE)
+    assert not runtime.inventory(session, asked).complete
+    with pytest.raises(Busy):
+        runtime.start(session, "request-2", "more", WRITE)
+    assert runtime.release(session)
+    assert runtime.inventory(session, asked).complete
 
 
 def test_a_start_that_the_server_denies_is_refused(fake: Fake, tmp_path: Path) -> None:

@@ -206,3 +206,13 @@ def test_a_separate_process_counts_the_turns(stage: Stage, capsys: pytest.Captur
     assert [turn["answers"] for turn in counted] == [["answer to hello"], ["answer to more"]]
     assert main([str(stage.home), thread_id]) == 0
     assert '"turns": 2' in capsys.readouterr().out
+
+
+def test_a_turn_that_was_only_just_started_is_never_read_as_ended(stage: Stage) -> None:
+    for number in range(5):
+        native = stage.start(f"request-{number}", "hang")
+        inventory = stage.inventory(f"request-{number}", native)
+        assert inventory.observation is None
+        assert not inventory.complete
+        assert values(inventory, "run_state") == {"run_state": "active"}
+        stage.runtime.cancel(native)

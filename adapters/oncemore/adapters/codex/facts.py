@@ -31,12 +31,21 @@ class Held:
         lock: as looked at.
         status: the thread's status in our process; None when it is not ours or did not say.
         terminals: its background commands; None likewise.
+        running: a turn of our process runs, though the status may not say so yet.
+        unanswered: a start of ours got no answer and may still become a turn.
     """
 
     owner: str
     lock: Lock
     status: Mapping[str, Any] | None = None
     terminals: tuple[Terminal, ...] | None = None
+    running: bool = False
+    unanswered: bool = False
+
+    @property
+    def quiet(self) -> bool:
+        """Whether it is ours and provably no turn runs in it."""
+        return self.owner == "ours" and not self.running and (self.status or {}).get("type") in IDLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +110,7 @@ def may_run(held: Held | None) -> bool:
     """Whether a turn without a recorded end may still be running."""
     if held is None or held.owner in ("other", "unknown"):
         return True
-    return held.owner == "ours" and (held.status or {}).get("type") not in IDLE
+    return held.owner == "ours" and not held.quiet
 
 
 def ended_at(native: Mapping[str, Any]) -> int | None:
@@ -206,6 +215,8 @@ def _run_state(found: tuple[History, Mapping[str, Any]] | None, held: Held) -> S
     if held.owner != "ours":
         return None, "another process may have the thread loaded, and only that process knows"
     kind = (held.status or {}).get("type")
+    if held.running:
+        return "active", None
     if kind in ("idle", "active"):
         return kind, None
     if kind == "systemError" and found is not None and found[1].get("completedAt") is not None:

@@ -10,7 +10,7 @@ from oncemore.adapters.codex import facts
 from oncemore.adapters.codex.connection import Connection
 from oncemore.adapters.codex.effects import Call, calls
 from oncemore.adapters.codex.facts import Held, Seen
-from oncemore.adapters.codex.owner import IDLE, read_config
+from oncemore.adapters.codex.owner import read_config
 from oncemore.adapters.codex.processes import Processes
 from oncemore.adapters.codex.profile import unrestricted
 from oncemore.adapters.codex.reading import History, digest, read_history, rollouts
@@ -130,5 +130,5 @@ def _disagreement(first: Sequence[History], second: Sequence[History], owned: Se
 
 
 def _may_store_more(held: Held) -> bool:
-    """Whether a turn of ours runs, or may: what is not listed may then still come."""
-    return held.owner == "ours" and (held.status is None or held.status.get("type") not in IDLE)
+    """Whether a turn may run or begin in some process: what is not listed may then still come."""
+    return held.owner != "none" and (held.unanswered or not held.quiet)

@@ -49,6 +49,7 @@ class Owner:
         self._ended: set[str] = set()
         self._spoken: set[str] = set()
         self._interrupted: set[str] = set()
+        self._unanswered = False
         self._gone = False
         self.connection: Connection
         self.thread: Thread
@@ -69,6 +70,7 @@ class Owner:
             return
         if method == "turn/started":
             self._started.add(named)
+            self._unanswered = False
         elif method == "turn/completed":
             self._ended.add(named)
         elif method == "item/agentMessage/delta":
@@ -78,6 +80,17 @@ class Owner:
     def alive(self) -> bool:
         """Whether the process still runs."""
         return self.connection.alive
+
+    def running(self) -> bool:
+        """Whether a turn of this process runs, whatever its status says: between a start and the word that it started
+        the thread is still told as idle."""
+        with self._changed:
+            return bool((self._begun | self._started) - self._ended)
+
+    def unanswered(self) -> bool:
+        """Whether a start was sent that was neither answered nor told as started: it may still come."""
+        with self._changed:
+            return self._unanswered
 
     def status(self) -> Mapping[str, Any]:
         """The thread's status in this process.
@@ -127,22 +140,33 @@ class Owner:
             raise Refused(f"nothing was started: {error}") from error
         if status.get("type") not in IDLE:
             raise Busy(f"the thread is {status.get('type')}")
-        answer = self.connection.request(
-            "turn/start",
-            {
-                "threadId": self.thread.thread_id,
-                "input": [{"type": "text", "text": text, "text_elements": []}],
-                "clientUserMessageId": client_id,
-                "approvalPolicy": "never",
-                "sandboxPolicy": policy(profile),
-            },
-        )
+        if self.running() or self.unanswered():
+            raise Busy("a turn that was started before may still run")
+        with self._changed:
+            self._unanswered = True
+        answer = self._begin(client_id, text, profile)
         turn = answer.get("turn")
         if not isinstance(turn, dict) or not isinstance(turn.get("id"), str):
             raise Uncertain("codex did not name the turn that it started")
         with self._changed:
             self._begun.add(turn["id"])
+            self._unanswered = False
         return NativeTurn(self.thread.thread_id, turn["id"])
+
+    def _begin(self, client_id: str, text: str, profile: Profile) -> Message:
+        asked = {
+            "threadId": self.thread.thread_id,
+            "input": [{"type": "text", "text": text, "text_elements": []}],
+            "clientUserMessageId": client_id,
+            "approvalPolicy": "never",
+            "sandboxPolicy": policy(profile),
+        }
+        try:
+            return self.connection.request("turn/start", asked)
+        except Denied:
+            with self._changed:
+                self._unanswered = False
+            raise
 
     def wait(self, turn_id: str, seconds: float) -> None:
         """Wait for the turn's end as told by the process; returns early when nothing of it can run any more.

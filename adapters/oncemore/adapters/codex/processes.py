@@ -74,7 +74,7 @@ class Processes:
     def let_go(self, owner: Owner) -> bool:
         """End an owner's process if nothing runs in it; whether it was ended."""
         try:
-            if owner.status().get("type") not in IDLE or owner.terminals():
+            if owner.running() or owner.status().get("type") not in IDLE or owner.terminals():
                 return False
         except Unreadable:
             return False
@@ -103,7 +103,8 @@ class Processes:
         if owner is None:
             return Held({"held": "other", "unknown": "unknown"}.get(found.state, "none"), found)
         if found.state == "unknown" or (found.state == "held" and found.pid == owner.connection.pid):
-            return Held("ours", found, _or_none(owner.status), _or_none(owner.terminals))
+            told = (_or_none(owner.status), _or_none(owner.terminals), owner.running(), owner.unanswered())
+            return Held("ours", found, *told)
         return Held("other" if found.state == "held" else "unknown", found)
 
     def open_owner(self, home: Path, profile: Profile, workspace: Workspace, restricted: bool) -> Owner:
