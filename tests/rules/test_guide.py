@@ -1,0 +1,44 @@
+"""What the guide to rule files shows works as shown."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from oncemore.rules.cases import load_tests
+from oncemore.rules.check import check_paths
+from oncemore.rules.loading import load_policies
+from oncemore.rules.parsing import parse
+from oncemore.rules.shipped import shipped_policies
+
+DOCS = Path(__file__).parents[2] / "docs"
+POLICY, TESTS = re.findall(r"```yaml\n(.*?)```", (DOCS / "policies.md").read_text("utf-8"), re.DOTALL)
+
+
+def test_the_guides_policy_loads_without_a_finding(tmp_path: Path) -> None:
+    shutil.copytree(shipped_policies() / "groups", tmp_path / "groups")
+    path = tmp_path / "continue-unfinished-work.yaml"
+    path.write_text(POLICY, encoding="utf-8")
+    assert check_paths([path]) == []
+
+
+def test_the_guides_tests_load_and_name_gates_that_exist(tmp_path: Path) -> None:
+    path = tmp_path / "continue-unfinished-work_test.yaml"
+    path.write_text(TESTS, encoding="utf-8")
+    policy = load_policies([shipped_policies()]).get(load_tests(path).policy)
+    assert policy is not None
+    gates = {gate.id for gate in policy.gates}
+    for case in load_tests(path).cases:
+        assert {*case.expect.get("blocked_by", ()), *case.expect.get("unknown", ())} <= gates
+
+
+@pytest.mark.parametrize(
+    "text", re.findall(r"^\| `([^`]+)`", (DOCS / "expressions.md").read_text("utf-8"), re.MULTILINE)
+)
+def test_every_form_of_the_guide_is_read_as_its_column_says(text: str) -> None:
+    if text in ("( ... )", "!a == b", "x in []"):  # a sketch, and the rows of what differs
+        return
+    parse(text.replace("\\|", "|").replace("a && b", "a.x && b.x").replace("a || b", "a.x || b.x"))
