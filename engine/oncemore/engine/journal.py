@@ -51,7 +51,8 @@ class Journal:
         worker: take the worker's lock; a second worker on the same file is refused.
 
     Raises:
-        JournalRefused: the folder or file is open to others, or another worker holds it.
+        JournalRefused: the folder or file is open to others, another worker holds it, or this process has a journal
+            open already: the tables know one at a time.
     """
 
     def __init__(self, path: Path, *, clock: Callable[[], int] = system_clock, worker: bool = False) -> None:
@@ -61,6 +62,11 @@ class Journal:
         self._lock = _hold(path.with_name(path.name + ".worker")) if worker else None
         old = os.umask(0o077)
         try:
+            for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
+                if file.exists():
+                    _private(file, 0o600)
+            if database.obj is not None and not database.is_closed():
+                raise JournalRefused("this process has a journal open already; close it first")
             self._database = pw.SqliteDatabase(
                 str(path),
                 pragmas={"journal_mode": "wal", "synchronous": "full", "foreign_keys": 1, "busy_timeout": 10_000},
@@ -74,9 +80,6 @@ class Journal:
             raise
         finally:
             os.umask(old)
-        for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
-            if file.exists():
-                _private(file, 0o600)
 
     def close(self) -> None:
         """Close the database and give the worker's lock back."""

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.engine.executor.world import World, world
+from tests.engine.executor.world import KEY, World, world
 
 
 @pytest.fixture
-def w(tmp_path: Path) -> Iterator[World]:
+def w(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    monkeypatch.setenv(KEY, "none")
     with world(tmp_path) as made:
         yield made

@@ -56,7 +56,6 @@ def native_turn_by_somebody_else(w: World, request: str) -> None:
     found = w.workspace.stat()
     view = SessionView("elsewhere", "codex", home, (Thread("codex", home, thread),))
     profile = Profile("workspace_write")
-    os.environ[KEY] = "none"
     runtime = CodexRuntime(passed_on=[KEY])
     folder = Workspace(str(w.workspace), found.st_dev, found.st_ino, os.open(w.workspace, os.O_RDONLY))
     try:
@@ -67,7 +66,6 @@ def native_turn_by_somebody_else(w: World, request: str) -> None:
     finally:
         runtime.close()
         folder.close()
-        del os.environ[KEY]
 
 
 BETWEEN = [

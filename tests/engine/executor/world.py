@@ -16,15 +16,20 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
-from typing import Any
+from typing import Any, cast
 
 from oncemore.adapters import wiring
 from oncemore.adapters.codex import count
 from oncemore.adapters.codex.home import write_config
 from oncemore.adapters.demo.model import Hang, ModelRequest, Say, Script, ScriptedModel, Shell
+from oncemore.adapters.inbox import Inbox
+from oncemore.engine.crashpoints import Checkpoint, unobserved
+from oncemore.engine.ports import Source
+from oncemore.engine.rulebook import Rulebook
+from oncemore.engine.worker import Worker
 
 ROOT = Path(__file__).resolve().parents[3]
 KEY = "ONCEMORE_TEST_KEY"
@@ -70,6 +75,7 @@ class World:
     plot: Plot
     release: Event
     offset: int = 0
+    inside: wiring.House | None = None
     running: list[subprocess.Popen[str]] = field(default_factory=list)
 
     @property
@@ -95,7 +101,10 @@ class World:
 
     @contextmanager
     def house(self) -> Iterator[wiring.House]:
-        """The journal, as a person's face opens it: beside the worker."""
+        """The journal, as a person's face opens it: beside the worker, or in its process where it runs in ours."""
+        if self.inside is not None:
+            yield self.inside
+            return
         with wiring.opened(self.configuration, clock=self.now) as house:
             yield house
 
@@ -111,6 +120,26 @@ class World:
         process = self._start()
         out, err = process.communicate(timeout=60)
         assert out.endswith("done\n"), err
+
+    @contextmanager
+    def worker(
+        self,
+        checkpoint: Checkpoint = unobserved,
+        source: Callable[[Inbox], Source] = lambda inbox: inbox,
+        before_deciding: Callable[[], None] = lambda: None,
+        **settings: int,
+    ) -> Iterator[Worker]:
+        """A worker in this process, with parts that misbehave around the real ones."""
+        with wiring.opened(self.configuration, clock=self.now, worker=True) as house:
+            book = _Hesitant(wiring.rulebook(house.configuration), before_deciding)
+            context = wiring.context(house, cast(Rulebook, book), checkpoint)
+            context.ports = replace(context.ports, sources={"inbox": source(house.inbox)})
+            context.settings = replace(context.settings, **settings)
+            self.inside = house
+            try:
+                yield Worker(context)
+            finally:
+                self.inside = None
 
     def work_until(self, point: str, subject: str) -> subprocess.Popen[str]:
         """A worker that stands at a crash point; kill it."""
@@ -175,6 +204,18 @@ class World:
 
     def first_turn(self, request: str) -> dict[str, Any]:
         return self.row("select * from turn where id = ?", f"{request}-business-1")
+
+
+class _Hesitant:
+    """The rulebook, and something that happens between observing and deciding."""
+
+    def __init__(self, rulebook: Rulebook, before: Callable[[], None]) -> None:
+        self._rulebook, self._before = rulebook, before
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "decide":
+            self._before()
+        return getattr(self._rulebook, name)
 
 
 @contextmanager

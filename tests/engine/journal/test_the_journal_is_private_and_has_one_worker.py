@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,13 +43,26 @@ def test_a_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
 
 def test_a_second_worker_on_one_file_is_refused_and_a_reader_is_not(tmp_path: Path) -> None:
     path = tmp_path / "data" / "oncemore.db"
+    reader = (
+        "import sys, pathlib; from oncemore.engine.journal import Journal; Journal(pathlib.Path(sys.argv[1])).close()"
+    )
     first = Journal(path, worker=True)
     try:
         with pytest.raises(JournalRefused, match="one worker"):
             Journal(path, worker=True)
-        Journal(path).close()
+        subprocess.run([sys.executable, "-c", reader, path], check=True)
     finally:
         first.close()
+
+
+def test_a_process_has_one_journal_at_a_time(tmp_path: Path) -> None:
+    first = Journal(tmp_path / "data" / "oncemore.db")
+    try:
+        with pytest.raises(JournalRefused, match="open already"):
+            Journal(tmp_path / "data" / "other.db")
+    finally:
+        first.close()
+    Journal(tmp_path / "data" / "other.db").close()
 
 
 def test_the_lock_is_free_again_after_closing(tmp_path: Path) -> None:
