@@ -138,7 +138,8 @@ def _codex(configuration: Configuration) -> Iterator[Finding]:
     if set_up:
         yield Finding("codex home", "ok", f"{home} with {' and '.join(set_up)}")
     else:
-        login = f"mkdir -p {shlex.quote(str(home))} && CODEX_HOME={shlex.quote(str(home))} {shlex.quote(str(program))} login"
+        where = shlex.quote(str(home))
+        login = f"mkdir -p {where} && CODEX_HOME={where} {shlex.quote(str(program))} login"
         yield Finding("codex home", "missing", f"{home} has neither a configuration nor a login", login)
     for name in entry.environment:
         if name not in os.environ:

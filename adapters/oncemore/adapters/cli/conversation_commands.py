@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
@@ -61,21 +63,20 @@ def work(once: bool, policies: Path | None, home: Path | None) -> None:
     with entered(home, worker=True) as house:
         _, chosen = policies_of(house, policies)
         progress = Progress(house.journal.now().ms)
-        worker = Worker(context(house, Rulebook(chosen), progress.checkpoint), poll=house.configuration.worker.poll)
-        _stop_on_signals(stop)
-        if once:
-            while not stop.is_set() and worker.run_due():
-                progress.tell()
-            return
-        output.note(f"working on {house.configuration.journal}; Ctrl-C stops")
-        while not stop.is_set():
-            if worker.run_due():
-                progress.tell()
-                continue
-            upcoming = worker.next_due()
-            poll = house.configuration.worker.poll
-            wait = poll if upcoming is None else upcoming - house.journal.now().ms
-            stop.wait(min(poll, max(10, wait)) / 1000)
+        worker = Worker(context(house, Rulebook(chosen), progress.checkpoint))
+        poll = house.configuration.worker.poll
+        if not once:
+            output.note(f"working on {house.configuration.journal}; Ctrl-C stops")
+        with _stopping_on_signals(stop):
+            while not stop.is_set():
+                if worker.run_due():
+                    progress.tell()
+                    continue
+                if once:
+                    return
+                upcoming = worker.next_due()
+                wait = poll if upcoming is None else upcoming - house.journal.now().ms
+                stop.wait(min(poll, max(10, wait)) / 1000)
 
 
 @click.command()
@@ -133,14 +134,23 @@ def show(request: str, format_: str, home: Path | None) -> None:
             output.say(render(told))
 
 
-def _stop_on_signals(stop: threading.Event) -> None:
-    """The first signal asks to stop, the second one has its ordinary effect."""
+@contextmanager
+def _stopping_on_signals(stop: threading.Event) -> Iterator[None]:
+    """The first signal asks to stop, the second one has the effect that it had before."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
-    def asked(number: int, _frame: FrameType | None) -> None:
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def asked(_number: int, _frame: FrameType | None) -> None:
         stop.set()
-        for one, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
-            signal.signal(one, default)
+        restore()
         output.note("stopping when what runs has ended; once more stops at once")
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in before:
         signal.signal(number, asked)
+    try:
+        yield
+    finally:
+        restore()
