@@ -43,14 +43,12 @@ class RuntimeEntry:
         binary: its program; None for the one that comes with Oncemore's extra.
         environment: names of variables that it is given as we have them, beside the few that it always gets.
         hard_timeout: milliseconds that one turn may take.
-        idle_timeout: milliseconds for which a turn may show no progress.
     """
 
     home: Path
     binary: Path | None
     environment: tuple[str, ...]
     hard_timeout: int
-    idle_timeout: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +75,7 @@ class WorkerEntry:
 
     Attributes:
         poll: milliseconds between looks for what is due.
-        observe_again: milliseconds until a running turn is looked at again.
+        observe_again: milliseconds until a waiting Request is looked at again, where no gate says a time.
     """
 
     poll: int
@@ -225,7 +223,6 @@ class _Runtime(_Written):
     binary: WrittenPath | None = None
     environment: list[Variable] = []
     hard_timeout: Span = 15 * 60_000
-    idle_timeout: Span = 3 * 60_000
 
 
 class _Workspace(_Written):
@@ -261,9 +258,7 @@ class _File(_Written):
             return None if written is None else at(written)
 
         runtimes: dict[RuntimeName, RuntimeEntry] = {
-            name: RuntimeEntry(
-                at(one.home), maybe(one.binary), tuple(one.environment), one.hard_timeout, one.idle_timeout
-            )
+            name: RuntimeEntry(at(one.home), maybe(one.binary), tuple(one.environment), one.hard_timeout)
             for name, one in self.runtimes.items()
         }
         workspaces = {

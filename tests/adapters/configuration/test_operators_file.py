@@ -23,7 +23,6 @@ runtimes:
     binary: /opt/codex
     environment: [HTTPS_PROXY, OPENAI_API_KEY]
     hard_timeout: 20m
-    idle_timeout: 1m30s
 workspaces:
   reports:
     path: /srv/reports
@@ -59,7 +58,6 @@ def test_every_field_is_read_and_every_path_is_absolute(tmp_path: Path) -> None:
             binary=Path("/opt/codex"),
             environment=("HTTPS_PROXY", "OPENAI_API_KEY"),
             hard_timeout=1_200_000,
-            idle_timeout=90_000,
         )
     }
     assert configuration.workspaces == {
