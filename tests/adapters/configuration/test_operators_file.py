@@ -71,7 +71,7 @@ def test_what_is_left_out_has_its_documented_value(tmp_path: Path) -> None:
     configuration = load_configuration(write(tmp_path, "journal: a.db\nruntimes: {codex: {home: codex}}\n"))
     assert (configuration.policies, configuration.levels, dict(configuration.workspaces)) == (None, None, {})
     assert configuration.worker == WorkerEntry(poll=2_000, observe_again=30_000)
-    assert configuration.runtimes["codex"] == RuntimeEntry(tmp_path / "codex", None, (), 900_000, 180_000)
+    assert configuration.runtimes["codex"] == RuntimeEntry(tmp_path / "codex", None, (), 900_000)
 
 
 def test_a_reading_cannot_be_changed(tmp_path: Path) -> None:
