@@ -15,7 +15,6 @@ from oncemore.engine.canonical import digest, quoted, text
 from oncemore.engine.competition import OFF, SHADOW, Standing, Verdict, settle
 from oncemore.engine.evaluation import ENGINE_NAME, Evaluator, Fired
 from oncemore.rules.case import Case, Evidence, Reading, Status
-from oncemore.rules.expression import Duration, Member, leaves
 from oncemore.rules.leaf_rules import HIGHEST
 from oncemore.rules.outcome import Outcome, Truth
 from oncemore.rules.ruleset import Plan
@@ -121,25 +120,18 @@ def decide(
 
 def _until(evaluator: Evaluator, name: str, fired: Fired, case: Case) -> int | None:
     """When every time-bound gate that fails now passes: the engine is asked again at each threshold ahead."""
-    growing = {
-        fact: reading.value
-        for fact in fired.plan.facts
-        if evaluator.facts[fact].grows
-        and (reading := case.reading(fact)).status == "known"
-        and type(reading.value) is int
-    }
-    if not growing:
-        return None
-    failing = []
+    growing: dict[str, int] = {}
+    failing = set()
     ahead = set()
-    for number, (gate, truth) in enumerate(zip(fired.plan.gates, fired.gates, strict=True)):
-        bound = [leaf for leaf in leaves(gate.condition) if leaf.fact in growing]
-        if truth is Truth.FAIL and bound:
-            failing.append(number)
-            for leaf in bound:
-                for literal in leaf.values if isinstance(leaf, Member) else (leaf.value,):
-                    limit = literal.ms if isinstance(literal, Duration) else int(literal)
-                    ahead |= {limit - growing[leaf.fact], limit + 1 - growing[leaf.fact]}
+    gates = fired.gates
+    for number, fact, limits in fired.plan.timed:
+        value = case.reading(fact).value if case.reading(fact).status == "known" else None
+        if gates[number] is not Truth.FAIL or type(value) is not int:
+            continue
+        growing[fact] = value
+        failing.add(number)
+        for limit in limits:
+            ahead |= {int(limit) - value, int(limit) + 1 - value}
     for step in sorted(step for step in ahead if step > 0):
         if case.now + step > _LAST or any(value + step > HIGHEST for value in growing.values()):
             break

@@ -21,7 +21,7 @@ from oncemore.engine import native
 from oncemore.engine.canonical import MAX_SAFE
 from oncemore.engine.errors import EngineFault
 from oncemore.rules.case import Case
-from oncemore.rules.engine_text import FAIL, NAME, UNKNOWN, Encoder, Ruleset, turned
+from oncemore.rules.engine_text import NAME, UNKNOWN, Encoder, Ruleset
 from oncemore.rules.expression import Leaf
 from oncemore.rules.leaf_rules import HIGHEST, FactType, encoder
 from oncemore.rules.normal_form import key
@@ -32,7 +32,12 @@ from oncemore.rules.ruleset import Plan, compile_policy
 
 ENGINE_NAME = "durable-rules"
 
-_TRUTHS = {0: Truth.FAIL, 1: Truth.PASS, 2: Truth.UNKNOWN}
+_SEEN = (
+    (Truth.FAIL, Truth.PASS, Truth.UNKNOWN),
+    (Truth.PASS, Truth.FAIL, Truth.UNKNOWN),
+)
+"""What a result is, by whether it is turned round and its code."""
+
 _NO_RESULT = 3
 
 
@@ -72,22 +77,23 @@ class Fired:
     @property
     def gates(self) -> tuple[Truth, ...]:
         """The result of every gate of the plan, the floor's last."""
-        return tuple(self._truth(place) for place in self.plan.gate_places)
+        results = self.results
+        if not results:
+            return (Truth.UNKNOWN,) * len(self.plan.gate_places)
+        return tuple([_SEEN[turn][results[at]] for at, turn in self.plan.gate_places])
 
     def leaf(self, leaf: Leaf) -> Truth:
         """The result of one comparison."""
         return self._truth(self.plan.places[key(leaf)])
 
     def _truth(self, place: tuple[int, bool]) -> Truth:
-        return _TRUTHS[turned(self.results[place[0]], place[1])] if self.results else Truth.UNKNOWN
+        at, turn = place
+        return _SEEN[turn][self.results[at]] if self.results else Truth.UNKNOWN
 
     @property
     def decided_against(self) -> bool:
         """Whether the policy cannot fire on this case whatever unknown evidence says: `when` or a gate is false."""
-        if not self.results:
-            return False
-        failed = FAIL
-        return any(turned(self.results[at], turn) == failed for at, turn in (self.plan.when, *self.plan.gate_places))
+        return self.when is Truth.FAIL or Truth.FAIL in self.gates
 
 
 class Session:

@@ -65,6 +65,12 @@ _HOLDS = {">=": "$gte", "<=": "$lte"}
 _FAILS = {">=": "$lt", "<=": "$gt"}
 
 
+def constants(leaf: Leaf) -> tuple[bool | int | str, ...]:
+    """What a comparison compares its fact with, each once; durations in milliseconds."""
+    values = leaf.values if isinstance(leaf, Member) else (leaf.value,)
+    return tuple(dict.fromkeys(value.ms if isinstance(value, Duration) else value for value in values))
+
+
 class Leaves:
     """The distinct comparisons of a policy, gathered gate by gate.
 
@@ -92,8 +98,7 @@ class Leaves:
         fact = self.facts.get(leaf.fact)
         if fact is None:
             raise NotCompilable(f"{self.policy}, {gate}: {leaf.fact} is not declared")
-        values = leaf.values if isinstance(leaf, Member) else (leaf.value,)
-        plain = tuple(dict.fromkeys(value.ms if isinstance(value, Duration) else value for value in values))
+        plain = constants(leaf)
         encode = encoder("f", fact)
         if not all(encode(value) for value in plain):
             raise NotCompilable(

@@ -20,7 +20,7 @@ from itertools import groupby
 
 from oncemore.rules.engine_text import NotCompilable, Ruleset
 from oncemore.rules.expression import leaves
-from oncemore.rules.leaf_rules import MAX_LEAVES_PER_RULESET, Composed, FactType, Leaves
+from oncemore.rules.leaf_rules import MAX_LEAVES_PER_RULESET, Composed, FactType, Leaves, constants
 from oncemore.rules.normal_form import Key
 from oncemore.rules.outcome_rules import Ending, outcome_rulesets
 from oncemore.rules.policy import Gate, Policy
@@ -42,6 +42,7 @@ class Plan:
         readings: by rule name of the first two stages: place and result.
         endings: by rule name of the third stage.
         facts: names of all facts that the policy and its floor look at.
+        timed: comparisons of what grows with the clock: place of the gate, fact, what it is compared with.
     """
 
     policy: Policy
@@ -57,6 +58,7 @@ class Plan:
     readings: Mapping[str, tuple[int, int]]
     endings: Mapping[str, Ending]
     facts: tuple[str, ...]
+    timed: tuple[tuple[int, str, tuple[bool | int | str, ...]], ...]
 
 
 def compile_policy(policy: Policy, floor: Sequence[Gate], facts: Mapping[str, FactType]) -> Plan:
@@ -93,6 +95,12 @@ def compile_policy(policy: Policy, floor: Sequence[Gate], facts: Mapping[str, Fa
         readings=stage.readings | composed.readings,
         endings=endings,
         facts=tuple(dict.fromkeys(leaf.fact for _, condition in named for leaf in leaves(condition))),
+        timed=tuple(
+            (number, leaf.fact, constants(leaf))
+            for number, gate in enumerate(gates)
+            for leaf in leaves(gate.condition)
+            if facts[leaf.fact].grows
+        ),
     )
     _refuse_equal_hashes(policy.name, plan)
     return plan
