@@ -94,7 +94,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         # The minute that the policy asks for goes by on the clock of the journal.
         with wiring.opened(configuration, worker=True, clock=lambda: time.time_ns() // 1_000_000 + 61_000) as house:
             Worker(wiring.context(house, wiring.rulebook(house.configuration))).run_due()
-        yield Story(request, waiting, home, worked.stdout)
+    yield Story(request, waiting, home, worked.stdout)
 
 
 @pytest.fixture

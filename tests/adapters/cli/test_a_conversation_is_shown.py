@@ -94,7 +94,7 @@ def test_an_unknown_decision_is_a_usage_error(run: Run, story: Story) -> None:
 def test_an_id_that_several_decisions_begin_with_is_refused(run: Run, story: Story) -> None:
     answer = run("explain", "sha256:", "--home", story.done)
     assert answer.exit_code == 2
-    assert "several" in answer.stderr
+    assert "more than one" in answer.stderr
 
 
 def test_an_unknown_request_is_a_usage_error(run: Run, story: Story) -> None:

@@ -96,15 +96,14 @@ def explain(
         records: Iterable[Record] = _decided(facts_file, policy, policies, levels=False).records
         records = list(records) if policy else _telling(records)
     else:
-        from oncemore.adapters.cli.stored import decision_records, request_records
-        from oncemore.adapters.configuration import find
-        from oncemore.adapters.wiring import opened
+        from oncemore.adapters.cli.house import entered
+        from oncemore.engine.journal_records import newest, of_decision
 
-        with opened(find(home)):
+        with entered(home):
             if decision is not None:
-                records = decision_records(decision)
+                records = [of_decision(decision)]
             else:
-                found = request_records(str(request))
+                found = newest(str(request))
                 records = found if policy else _telling(found)
     chosen = [record for record in records if policy in (None, record["policy"]["name"])]
     if not chosen:
@@ -115,7 +114,6 @@ def explain(
 def _decided(file: Path, policy: str | None, policies: Path | None, levels: bool) -> Pass:
     from oncemore.engine.decision import decide
     from oncemore.engine.evaluation import Evaluator
-    from oncemore.engine.smoke import publish
     from oncemore.rules.cases import load_facts
     from oncemore.rules.levels import load_levels
     from oncemore.rules.loading import load_policies
@@ -129,7 +127,12 @@ def _decided(file: Path, policy: str | None, policies: Path | None, levels: bool
     at = load_levels(Path(loaded.directory) / "levels.yaml") if levels else None
     case = load_facts(file, time.time_ns() // 1_000_000)
     # The shipped policies were tried with the engine when they were released; others are tried in another process now.
-    evaluator = Evaluator(loaded.policies) if choice.shipped else publish(loaded)
+    if choice.shipped:
+        evaluator = Evaluator(loaded.policies)
+    else:
+        from oncemore.engine.smoke import publish
+
+        evaluator = publish(loaded)
     return decide(evaluator, case, stage="asked", origin="posted", levels=at, only=policy)
 
 

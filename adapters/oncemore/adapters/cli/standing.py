@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from oncemore.adapters.cli.stored import newest_pass
 from oncemore.engine.facts import STARTED
-from oncemore.engine.tables import Decision, Delivery, Request, Session, Turn
+from oncemore.engine.tables import Decision, DecisionPass, Delivery, Request, Session, Turn
 from oncemore.rules import times
 
 STATES = ("open", "answered", "stopped", "superseded", "all")
@@ -74,7 +73,7 @@ def _now(row: Request, home: str) -> _Now:
     unfinished = Turn.select().where(Turn.request == row.id, Turn.ended_at.is_null()).order_by(Turn.position).first()
     if unfinished is not None and unfinished.status in STARTED:
         return "running", unfinished.started_at or unfinished.queued_at, None, None, show
-    decided = newest_pass(row.id)
+    decided = _newest(row.id)
     # A recovery that is queued waits for the rules, one that a person asked for waits for its turn.
     if unfinished is not None and (unfinished.phase == "business" or decided is None or decided.stage != "dispatch"):
         return "queued", unfinished.queued_at, None, row.due_at, show
@@ -106,9 +105,21 @@ def _held(row: Request, home: str) -> _Now:
         release += " --ran|--did-not-run"
     elif uncertain:
         release += " --delivered|--not-delivered"
-    decided = newest_pass(row.id)
+    decided = _newest(row.id)
     since = row.created_at if decided is None else decided.at
     return "held", since, held, row.due_at, release
+
+
+def _newest(request: str) -> DecisionPass | None:
+    """The newest look at a Request by all policies."""
+    found = (
+        DecisionPass.select()
+        .where(DecisionPass.request == request)
+        .order_by(DecisionPass.last_seen.desc(), DecisionPass.at.desc())
+        .first()
+    )
+    assert found is None or isinstance(found, DecisionPass)
+    return found
 
 
 def _gate(verdicts: list[Decision]) -> str | None:

@@ -7,7 +7,7 @@ as quotations, and a report of unfinished work is one of them: it is somebody's 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from oncemore.adapters.cli import output
@@ -32,6 +32,9 @@ Entry = dict[str, Any]
 SHOWN = ("stopped", "released", "opted_out", "fault", "ambiguous", "absent", "let_go", "withdrawn", "not_sent")
 """Events that no other row tells of."""
 
+ORDER = ("message", "ended", "settled", "decided", "reserved", "queued", "started", "reply")
+"""Which of two comes first in the same millisecond: a cause before what it led to."""
+
 
 def timeline(request: str) -> dict[str, Any]:
     """The Request with everything that happened to it.
@@ -52,8 +55,7 @@ def timeline(request: str) -> dict[str, Any]:
         *_decisions(request),
         *_events(request),
     ]
-    order = {id(entry): place for place, entry in enumerate(entries)}
-    entries.sort(key=lambda entry: (entry["at"], order[id(entry)]))
+    entries.sort(key=lambda entry: (entry["at"], ORDER.index(entry["kind"]) if entry["kind"] in ORDER else len(ORDER)))
     return {
         "request": row.id,
         "state": row.state,
@@ -81,8 +83,10 @@ def render(told: dict[str, Any]) -> str:
         f"workspace {told['workspace']} of {told['owner']}, session {told['session']}",
         f"{told['runtime']} threads: {threads}",
     ]
+    answers: set[str] = set()
     for entry in told["timeline"]:
-        lines += ["", *_entry(entry)]
+        lines += ["", *_entry(entry, answers)]
+        answers.add(entry.get("answer") or "")
     return "\n".join(lines)
 
 
@@ -185,10 +189,12 @@ def _time(ms: int | None) -> str | None:
     return None if ms is None else times.format_ms(ms)
 
 
-def _entry(entry: Entry) -> Iterator[str]:
+def _entry(entry: Entry, answers: Collection[str]) -> Iterator[str]:
     yield f"{entry['at']}  {output.plain(_headline(entry))}"
     text = entry.get("text", entry.get("answer"))
-    if text is not None:
+    if text is not None and entry["kind"] == "reply" and text in answers:
+        yield "    (the answer above)"
+    elif text is not None:
         yield output.quoted(text, "    ")
     elif "text" in entry:
         yield "    (no longer kept)"

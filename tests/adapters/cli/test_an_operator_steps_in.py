@@ -1,0 +1,105 @@
+"""`stop`, `release` and `levels` on a journal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.adapters.cli.conftest import Run, Story
+from tests.adapters.cli.rule_files import POLICY
+
+
+def events(run: Run, home: Path, request: str, kind: str) -> list[dict[str, object]]:
+    told = json.loads(run("show", request, "--format", "json", "--home", home).stdout)
+    return [entry for entry in told["timeline"] if entry["kind"] == kind]
+
+
+def test_a_stop_is_recorded_with_its_reason_and_listed(run: Run, story: Story, waiting: Path) -> None:
+    assert run("stop", story.request, "--why", "no longer wanted", "--home", waiting).exit_code == 0
+    assert events(run, waiting, story.request, "stopped")[0]["why"] == "no longer wanted"
+    assert json.loads(run("requests", "--format", "json", "--home", waiting).stdout) == []
+    listed = json.loads(run("requests", "--state", "stopped", "--format", "json", "--home", waiting).stdout)
+    assert listed[0]["request"] == story.request
+
+
+def test_what_has_ended_is_not_stopped_again(run: Run, story: Story, waiting: Path) -> None:
+    run("stop", story.request, "--why", "no longer wanted", "--home", waiting)
+    answer = run("stop", story.request, "--why", "twice", "--home", waiting)
+    assert answer.exit_code == 1
+    assert "E202" in answer.stderr
+
+
+@pytest.mark.parametrize("command", ["stop", "release"])
+def test_a_reason_is_needed(run: Run, story: Story, waiting: Path, command: str) -> None:
+    assert run(command, story.request, "--home", waiting).exit_code == 2
+    assert run(command, story.request, "--why", "  ", "--home", waiting).exit_code == 2
+
+
+def test_a_release_is_recorded_and_overrides_no_gate(run: Run, story: Story, waiting: Path) -> None:
+    answer = run("release", story.request, "--why", "looked at it", "--home", waiting)
+    assert answer.exit_code == 0
+    entry = events(run, waiting, story.request, "released")[0]
+    assert (entry["why"], entry["saw"], entry["close"]) == ("looked at it", None, False)
+    assert events(run, waiting, story.request, "reserved") == []
+
+
+def test_a_release_may_close(run: Run, story: Story, waiting: Path) -> None:
+    assert run("release", story.request, "--why", "done by hand", "--close", "--home", waiting).exit_code == 0
+    listed = json.loads(run("requests", "--state", "answered", "--format", "json", "--home", waiting).stdout)
+    assert listed[0]["request"] == story.request
+
+
+def test_what_is_not_uncertain_is_not_settled_by_a_person(run: Run, story: Story, waiting: Path) -> None:
+    for saw in ("--delivered", "--not-delivered", "--ran", "--did-not-run"):
+        answer = run("release", story.request, "--why", "saw it", saw, "--home", waiting)
+        assert answer.exit_code == 1, saw
+        assert "ambiguous" in answer.stderr
+
+
+def test_levels_are_shown_and_changed_with_a_reason_and_an_end(run: Run, waiting: Path) -> None:
+    before = json.loads(run("levels", "--format", "json", "--home", waiting).stdout)
+    assert {one["policy"]: one["level"] for one in before}[POLICY] == "enforce"
+    changed = run("levels", POLICY, "off", "--why", "an audit", "--until", "8h", "--format", "json", "--home", waiting)
+    assert changed.exit_code == 0
+    own = next(one for one in json.loads(changed.stdout) if one["policy"] == POLICY)
+    assert (own["level"], own["why"]) == ("off", "an audit")
+    assert own["until"] > own["since"]
+    assert own["who"].startswith("operator")
+
+
+def test_a_change_before_the_first_start_keeps_the_levels_file(run: Run) -> None:
+    run("init", "home")
+    Path("home/policies/levels.yaml").write_text(f"{POLICY}: advise\n")
+    told = json.loads(run("levels", "--format", "json", "--home", "home").stdout)
+    own = next(one for one in told if one["policy"] == POLICY)
+    assert (own["level"], own["who"]) == ("advise", "levels file")
+
+
+def test_a_change_that_is_not_whole_is_a_usage_error(run: Run, waiting: Path) -> None:
+    for arguments in (
+        [POLICY],
+        [POLICY, "off"],
+        [POLICY, "loud", "--why", "x"],
+        ["no-such-policy", "off", "--why", "x"],
+        [POLICY, "off", "--why", "x", "--until", "soon"],
+        [POLICY, "off", "--why", "x", "--until", "2001-01-01T00:00:00Z"],
+    ):
+        answer = run("levels", *arguments, "--home", waiting)
+        assert answer.exit_code == 2, arguments
+        assert "Traceback" not in answer.output
+
+
+def test_a_message_may_come_from_standard_input(run: Run) -> None:
+    run("init", "home")
+    answer = run("ask", "first", "-", "--home", "home", stdin="two\nlines\n")
+    assert answer.exit_code == 0
+    told = json.loads(run("show", answer.stdout.strip(), "--format", "json", "--home", "home").stdout)
+    assert told["timeline"][0]["text"] == "two\nlines\n"
+
+
+def test_an_empty_message_and_an_unknown_workspace_are_refused(run: Run) -> None:
+    run("init", "home")
+    assert run("ask", "first", "  ", "--home", "home").exit_code == 2
+    assert run("ask", "nowhere", "hello", "--home", "home").exit_code == 1
+    assert run("requests", "--state", "all", "--home", "home").stdout == ""
