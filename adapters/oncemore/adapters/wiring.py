@@ -42,11 +42,14 @@ class House:
             Refused: there is no such workspace.
             Unreadable: its grant cannot be read.
             Conflict: the conversation does not take it.
+            ConfigurationRefused: no runtime is configured for it.
         """
         assert self.ports.grants is not None
         grant = self.ports.grants.grant(workspace)
         entry = self.configuration.workspaces[workspace]
-        runtime = self.configuration.runtimes["codex"]
+        runtime = self.configuration.runtimes.get("codex")
+        if runtime is None:
+            raise ConfigurationRefused(f"no runtime `codex` is configured in {self.configuration.file}")
         conversation = workspace
         with self.journal.transaction():
             session = intake.open_session(

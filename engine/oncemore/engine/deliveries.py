@@ -15,6 +15,9 @@ from oncemore.engine.process import Process
 from oncemore.engine.tables import Attempt, Delivery, DeliveryIntent, Request, Session, Turn
 from oncemore.rules.case import Reading
 
+VERIFY_PATIENCE = 600_000
+"""For how long a sent reply may not show in the Source before it is called unverified, milliseconds."""
+
 PERSON_FIRST = "a person's word came first"
 """The reason of an Attempt that gave way to a person: nobody is told that nothing was continued."""
 
@@ -189,7 +192,9 @@ def _verify(context: Context, delivery: Delivery) -> bool:
     receipt = Receipt(delivery.reply, delivery.sent_at or 0)
     search = _search(context, delivery, receipt)
     if search is None or search.receipt is None:
-        return _wait(context, delivery)
+        if search is None or context.journal.now().ms - (delivery.sent_at or 0) < VERIFY_PATIENCE:
+            return _wait(context, delivery)
+        return _give_up(context, delivery, "the Source took the reply and does not show it")
     with context.journal.transaction():
         lock(Request.get_by_id(delivery.request).session)
         now = context.journal.advance_clock().ms
@@ -245,6 +250,15 @@ def _back_to_frozen(context: Context, delivery: Delivery, why: str) -> None:
         now = context.journal.advance_clock().ms
         Delivery.update(state="frozen", detail=why).where(Delivery.id == delivery.id).execute()
         events.append(delivery.request, "not_sent", now, stage=delivery.stage, why=why)
+
+
+def _give_up(context: Context, delivery: Delivery, why: str) -> bool:
+    with context.journal.transaction():
+        now = context.journal.advance_clock().ms
+        Delivery.update(state="unverified", detail=why).where(Delivery.id == delivery.id).execute()
+        due(delivery.request, None, why)
+        events.append(delivery.request, "unverified", now, stage=delivery.stage, why=why)
+    return False
 
 
 def _wait(context: Context, delivery: Delivery) -> bool:

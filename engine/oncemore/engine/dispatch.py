@@ -26,7 +26,7 @@ def claim(context: Context, session: str) -> Turn | None:
     """Take the next Turn of the queue: the oldest of a person's, else the recovery; None when none may run now."""
     with context.journal.transaction():
         row = lock(session)
-        if row.active_turn is not None or row.state == "closed":
+        if row.active_turn is not None:
             return None
         queued = Turn.select().where(Turn.session == session, Turn.status == "queued").order_by(Turn.position)
         turns = list(queued)
@@ -53,7 +53,7 @@ def begin(context: Context, turn: Turn) -> bool:
             raise PortError("no grants are configured")
         grant = context.ports.grants.read(facts.grant_ref(session))
         profile = _profile(turn, grant)
-        if profile is not None and grant.workspace is not None:
+        if profile is not None and grant.workspace is not None and session.state == "open":
             loaded = context.runtime(session).load(facts.session_view(session.id), profile, grant.workspace)
             _record_thread(context, session.id, loaded.thread.thread_id)
             context.checkpoint(CrashPoint.AFTER_LOAD, turn.id)

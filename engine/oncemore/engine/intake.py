@@ -20,6 +20,9 @@ from oncemore.engine.journal import Journal
 from oncemore.engine.ports import GrantRef
 from oncemore.engine.tables import Attempt, Delivery, Request, Session, StartIntent, Turn
 
+MESSAGE_LENGTH = 200_000
+"""Longest message of a person, in characters."""
+
 QUEUE_PLACES = 20
 """How many Turns of people may wait in one Session; a recovery Turn takes no place."""
 
@@ -95,8 +98,10 @@ def accept(journal: Journal, session: str, arrival: Arrival, *, word: Callable[[
         The Request's id.
 
     Raises:
-        Conflict: the same message with other content, a closed Session, or a full queue.
+        Conflict: the same message with other content, a closed Session, a full queue, or a text that is empty, too long
+            or not writable as UTF-8.
     """
+    _check_text(arrival.text)
     request = "r-" + hashlib.sha256(f"{session}\0{arrival.message}".encode()).hexdigest()[:12]
     with journal.transaction():
         now = journal.advance_clock().ms
@@ -263,6 +268,17 @@ def close_session(journal: Journal, session: str) -> None:
         ):
             raise Conflict(f"the Session {session} still has work; stop it first")
         Session.update(state="closed").where(Session.id == session).execute()
+
+
+def _check_text(text: str) -> None:
+    if not text.strip():
+        raise Conflict("the message is empty")
+    if len(text) > MESSAGE_LENGTH:
+        raise Conflict(f"the message has {len(text)} characters; at most {MESSAGE_LENGTH} are taken")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise Conflict(f"the message has a character that is not Unicode text, at position {error.start}") from None
 
 
 def _lock(session: str) -> None:

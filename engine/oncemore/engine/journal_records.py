@@ -44,13 +44,8 @@ def of_decision(decision: str) -> dict[str, Any]:
         NotFound: no decision, or more than one, begins so.
     """
     prefix = decision if decision.startswith("sha256:") else f"sha256:{decision}"
-    found = list(
-        Decision.select(Decision.id, DecisionPass.stored)
-        .join(DecisionPass, on=(Decision.decision_pass == DecisionPass.id))
-        .where(Decision.id.startswith(prefix))
-        .limit(2)
-        .dicts()
-    )
+    found = list(Decision.select(Decision.id, Decision.decision_pass).where(Decision.id.startswith(prefix)).limit(2))
     if len(found) != 1:
         raise NotFound(f"{'no decision begins' if not found else 'more than one decision begins'} with {decision}")
-    return next(record for record in of_pass(found[0]["stored"]) if record["decision_id"] == found[0]["id"])
+    stored = DecisionPass.get_by_id(found[0].decision_pass).stored
+    return next(record for record in of_pass(stored) if record["decision_id"] == found[0].id)

@@ -77,6 +77,7 @@ class Tags:
 def parse(answer: str, word: str) -> Response:
     """Read an answer by the module's rules: at most one whole envelope, at the very end, under this Turn's word."""
     tags = Tags(word)
+    answer = _storable(answer)
     opened, closed = answer.count(tags.opening), answer.count(tags.closing)
     if not opened and not closed:
         return Response(text=answer.strip())
@@ -90,6 +91,11 @@ def parse(answer: str, word: str) -> Response:
         return Response(text=text, report_state="invalid")
     gates = tuple(name for name in GATES if content.get(name) not in (None, [], False))
     return _with_report(text, content, gates)
+
+
+def _storable(text: str) -> str:
+    """The text with what cannot be written as UTF-8, half a surrogate pair, replaced by the replacement character."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def redact(text: str) -> str:
@@ -113,7 +119,7 @@ def _report(found: object) -> Report | None:
     for part in (completed, remaining):
         if not isinstance(part, str) or not 1 <= len(part) <= REPORT_LENGTH or not part.strip():
             return None
-    return Report(completed=redact(completed), remaining=redact(remaining))
+    return Report(completed=redact(_storable(completed)), remaining=redact(_storable(remaining)))
 
 
 def _parse_object(text: str) -> dict[str, Any] | None:

@@ -117,3 +117,20 @@ def test_a_stop_before_the_answer_is_sent_leaves_only_the_stops_own(w: World) ->
     with w.worker(checkpoint=stop) as worker:
         worker.run_due()
     assert w.replies() == ["Stopped. What was already done stays as it is."]
+
+
+def test_a_reply_that_the_source_took_and_does_not_show_is_unverified_and_not_sent_again(w: World) -> None:
+    class Forgetful(Lossy):
+        def find(self, ref: SourceRef, text: str, key: str, receipt: Receipt | None) -> Search:
+            return Search(None, False, 0)
+
+    w.ask("Hello.")
+    with w.worker(source=lambda inbox: Forgetful(inbox, done=True)) as worker:  # type: ignore[arg-type, return-value]
+        source = worker._context.ports.sources["inbox"]
+        source.lost = 1  # type: ignore[attr-defined]
+        for offset in (0, 60_000, 700_000, 800_000):
+            w.offset = offset
+            worker.run_due()
+    assert w.replies() == ["You said: Hello."]
+    assert w.row("select state from delivery")["state"] == "unverified"
+    assert w.row("select held from request")["held"] == "the Source took the reply and does not show it"

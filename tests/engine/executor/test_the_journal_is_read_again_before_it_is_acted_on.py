@@ -103,3 +103,15 @@ def test_a_look_that_changes_nothing_is_only_counted(w: World) -> None:
         w.work()
     passes = w.rows("select seen, outcome from decision_pass order by at")
     assert passes[-1] == {"seen": 5 if len(passes) == 1 else 4, "outcome": "wait"}
+
+
+def test_a_session_closed_after_the_reservation_is_never_reopened(w: World) -> None:
+    w.ask()
+    w.work()
+    w.offset = BACKOFF
+    w.kill(w.work_until("after_enqueue", ""))
+    with w.house() as house:
+        intake.close_session(house.journal, w.row("select id from session")["id"])
+    w.work()
+    assert w.model.calls == 2
+    assert w.row("select state, reason from attempt") == {"state": "withdrawn", "reason": "session-not-closed"}

@@ -145,3 +145,14 @@ def test_every_word_of_a_person_is_in_the_chain(journal: Journal, session: str) 
     intake.stop(journal, request, "user")
     assert kinds(request) == ["accepted", "queued", "opted_out", "stopped"]
     assert events.verify(request) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "says"), [("", "empty"), (" \n", "empty"), ("x" * 200_001, "at most 200000"), ("a\ud800", "position 1")]
+)
+def test_a_message_that_cannot_be_kept_is_refused_in_words(
+    journal: Journal, session: str, text: str, says: str
+) -> None:
+    with pytest.raises(Conflict, match=says):
+        intake.accept(journal, session, arrival(text=text))
+    assert Request.select().count() == 0

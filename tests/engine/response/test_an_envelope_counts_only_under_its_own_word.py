@@ -148,3 +148,12 @@ def test_the_stored_form_never_holds_the_text() -> None:
 @given(st.text())
 def test_any_answer_can_be_parsed_and_none_without_the_word_reports(text: str) -> None:
     assert parse(text, "a-word-nobody-knows").report is None
+
+
+def test_half_a_surrogate_pair_is_replaced_so_that_the_answer_can_be_kept() -> None:
+    response = parse(
+        "a\ud800b " + enveloped('{"report": {"completed": "\\ud83d", "remaining": "r", "effects_settled": true}}'), WORD
+    )
+    assert response.text == "a\ufffdb"
+    assert response.report is not None
+    (response.text + response.stored()).encode()
