@@ -45,6 +45,12 @@ def test_the_same_file_may_be_json() -> None:
     assert case.reading("native.latest").value is False
 
 
+def test_json_may_be_indented_with_tabs() -> None:
+    assert facts_from_bytes(b'{\n\t"facts": {\n\t\t"native.latest": true\n\t}\n}\n', "f", NOW).readings
+    [one] = facts_errors('{\n\t"facts": {\n\t\t"native.lates": true\n\t}\n}\n')
+    assert (one.code, one.line, one.column) == ("R302", 3, 3)
+
+
 def test_what_is_named_nowhere_is_missing() -> None:
     assert facts_from_bytes(b"facts: {}\nmissing: [native.read]\n", "f", NOW).readings == {}
 

@@ -18,6 +18,7 @@ MAX_DEPTH = 32
 MAX_NODES = 50_000
 
 _MAX_DIGITS = 32
+_TABS = re.compile(r"^[ \t]+", re.MULTILINE)
 
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _TRUE = frozenset({"true", "True", "TRUE"})
@@ -222,6 +223,9 @@ def core(value: str) -> Any:
 
 
 def _events(text: str) -> Iterator[Any]:
+    if text.lstrip().startswith("{"):
+        # JSON may be indented with tabs, which YAML refuses; a blank for each keeps every place.
+        text = _TABS.sub(lambda found: " " * len(found[0]), text)
     try:
         from yaml.cyaml import CParser  # type: ignore[attr-defined]  # the types leave it out
     except ImportError:
