@@ -30,7 +30,7 @@ Item = TypeVar("Item")
 class NotCompilable(RulesError):
     """A policy is beyond what the engine takes; the text names the gate."""
 
-    code = "R303"
+    code = "R212"
 
 
 @dataclass(frozen=True, slots=True)
