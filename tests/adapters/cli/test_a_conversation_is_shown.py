@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sqlite3
+import sys
 from pathlib import Path
 
+import pytest
 from tests.adapters.cli.conftest import ASKED, Run, Story
+
+from oncemore.adapters.cli.progress import Progress
+from oncemore.adapters.wiring import opened
+from oncemore.engine import executor
+from oncemore.engine.crashpoints import CrashPoint
 
 
 def test_a_request_that_waits_is_listed_with_its_gate_and_time_and_the_command_that_helps(
@@ -133,3 +141,35 @@ def test_a_history_that_somebody_edited_is_broken(run: Run, waiting: Path) -> No
 def test_a_journal_without_requests_verifies_nothing(run: Run) -> None:
     run("init", "home")
     assert run("verify", "--home", "home").exit_code == 5
+
+
+def test_work_goes_on_when_nobody_reads_what_it_prints(
+    run: Run, story: Story, waiting: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Closed(io.StringIO):
+        def write(self, _text: str) -> int:
+            raise BrokenPipeError
+
+    with opened(waiting / "oncemore.yaml"):
+        progress = Progress(0)
+        with monkeypatch.context() as patched:
+            patched.setattr(sys, "stdout", Closed())
+            progress.checkpoint(CrashPoint.AFTER_SETTLE, story.request)
+        progress.tell()
+
+
+def test_a_step_that_fails_is_told_in_one_line_without_what_the_error_says(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ValueError("somebody's words")
+
+    run("init", "home")
+    request = run("ask", "first", "hello", "--home", "home").stdout.strip()
+    monkeypatch.setattr(executor, "advance", broken)
+    answer = run("work", "--once", "--home", "home")
+    assert answer.exit_code == 0
+    assert f"error a step failed {request} ValueError" in answer.stderr.splitlines()
+    assert "somebody's words" not in answer.output and "Traceback" not in answer.output
+    listed = json.loads(run("requests", "--format", "json", "--home", "home").stdout)
+    assert (listed[0]["doing"], listed[0]["gate"]) == ("held", "a step failed: ValueError")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,64 @@ def test_what_is_not_uncertain_is_not_settled_by_a_person(run: Run, story: Story
         answer = run("release", story.request, "--why", "saw it", saw, "--home", waiting)
         assert answer.exit_code == 1, saw
         assert "ambiguous" in answer.stderr
+
+
+def standing(run: Run, home: Path, *statements: str) -> dict[str, str]:
+    """How the one Request stands after the journal was brought into another state."""
+    with sqlite3.connect(home / "data" / "oncemore.db") as database:
+        for (trigger,) in database.execute("select name from sqlite_master where type = 'trigger'").fetchall():
+            database.execute(f"drop trigger {trigger}")
+        for statement in statements:
+            database.execute(statement)
+    database.close()
+    listed = json.loads(run("requests", "--format", "json", "--home", home).stdout)
+    assert len(listed) == 1
+    one: dict[str, str] = listed[0]
+    return one
+
+
+def test_a_held_request_is_listed_with_its_release(run: Run, story: Story, waiting: Path) -> None:
+    one = standing(run, waiting, "update request set due_at = null, held = 'a-policy: a-gate'")
+    assert (one["doing"], one["gate"], one["until"]) == ("held", "a-policy: a-gate", None)
+    assert one["helps"] == f"oncemore release --home {waiting} {story.request} --why TEXT"
+
+
+def test_an_uncertain_start_is_listed_with_what_a_person_can_say(run: Run, story: Story, waiting: Path) -> None:
+    one = standing(
+        run,
+        waiting,
+        f"update request set held = '{story.request}-business-1 may have run: no answer'",
+        "update turn set status = 'starting', ended_at = null",
+    )
+    assert one["helps"].endswith("--why TEXT --ran|--did-not-run")
+
+
+def test_an_uncertain_reply_is_listed_with_what_a_person_can_say(run: Run, waiting: Path) -> None:
+    one = standing(
+        run,
+        waiting,
+        "update request set held = 'the reply answer may have been sent'",
+        "update delivery set state = 'ambiguous'",
+    )
+    assert one["helps"].endswith("--why TEXT --delivered|--not-delivered")
+
+
+def test_a_policy_that_only_watches_is_named_with_the_command_that_lets_it_act(run: Run, waiting: Path) -> None:
+    one = standing(
+        run,
+        waiting,
+        "update request set due_at = null",
+        "update decision set outcome = 'fire', level = 'shadow'",
+    )
+    assert (one["doing"], one["gate"]) == ("rests", f"{POLICY}: would fire, is at shadow")
+    assert one["helps"] == f"oncemore levels --home {waiting} {POLICY} enforce --why TEXT"
+
+
+def test_a_request_that_nobody_works_on_yet_is_listed_with_the_worker(run: Run) -> None:
+    run("init", "home")
+    run("ask", "first", "hello", "--home", "home")
+    listed = json.loads(run("requests", "--format", "json", "--home", "home").stdout)
+    assert (listed[0]["doing"], listed[0]["helps"]) == ("queued", "oncemore work --home home")
 
 
 def test_levels_are_shown_and_changed_with_a_reason_and_an_end(run: Run, waiting: Path) -> None:

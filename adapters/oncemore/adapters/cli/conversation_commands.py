@@ -54,7 +54,7 @@ def work(once: bool, policies: Path | None, home: Path | None) -> None:
 
     Exit codes: 0 stopped; 2 usage, configuration, or another worker has the journal; 3 rules do not load.
     """
-    from oncemore.adapters.cli.progress import Progress
+    from oncemore.adapters.cli.progress import Progress, logged
     from oncemore.adapters.wiring import context
     from oncemore.engine.rulebook import Rulebook
     from oncemore.engine.worker import Worker
@@ -67,7 +67,7 @@ def work(once: bool, policies: Path | None, home: Path | None) -> None:
         poll = house.configuration.worker.poll
         if not once:
             output.note(f"working on {house.configuration.journal}; Ctrl-C stops")
-        with _stopping_on_signals(stop):
+        with logged(), _stopping_on_signals(stop):
             while not stop.is_set():
                 if worker.run_due():
                     progress.tell()

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from oncemore.adapters.cli import output
 from oncemore.engine.crashpoints import CrashPoint
@@ -23,13 +27,16 @@ class Progress:
     def __init__(self, since: int) -> None:
         self._since = since
         self._told: dict[str, int] = {}
+        self._heard = True
 
     def checkpoint(self, _point: CrashPoint, _subject: str) -> None:
         """As the executor's checkpoint: what happened is told while a Turn runs, not only after it."""
         self.tell()
 
     def tell(self) -> None:
-        """Tell what is new."""
+        """Tell what is new. When nobody reads any more the work goes on untold: it must not fail for that."""
+        if not self._heard:
+            return
         latest = self._since
         for event in Event.select().where(Event.at >= self._since).order_by(Event.at, Event.request, Event.seq):
             latest = max(latest, event.at)
@@ -38,5 +45,32 @@ class Progress:
             self._told[event.request] = event.seq
             body = json.loads(event.body)
             parts = [f"{key}={body[key]}" for key in SHOWN if body.get(key) not in (None, "", "none")]
-            output.say(output.plain(" ".join([times.format_ms(event.at), event.request, event.kind, *parts])))
+            try:
+                output.say(output.plain(" ".join([times.format_ms(event.at), event.request, event.kind, *parts])))
+            except OSError:
+                self._heard = False
+                return
         self._since = latest
+
+
+class _OneLine(logging.Formatter):
+    """A fault as one line: which Request, which kind of error. Its text could hold somebody's words."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        kind = record.exc_info[0].__name__ if record.exc_info and record.exc_info[0] else ""
+        parts = [record.levelname.lower(), record.getMessage(), getattr(record, "request", ""), kind]
+        return output.plain(" ".join(part for part in parts if part))
+
+
+@contextmanager
+def logged() -> Iterator[None]:
+    """The log of what Oncemore does, on standard error; with ONCEMORE_DEBUG=1 as whole tracebacks."""
+    handler = logging.StreamHandler()
+    if os.environ.get("ONCEMORE_DEBUG") != "1":
+        handler.setFormatter(_OneLine())
+    log = logging.getLogger("oncemore")
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)

@@ -76,7 +76,7 @@ def _now(row: Request, home: str) -> _Now:
     decided = _newest(row.id)
     # A recovery that is queued waits for the rules, one that a person asked for waits for its turn.
     if unfinished is not None and (unfinished.phase == "business" or decided is None or decided.stage != "dispatch"):
-        return "queued", unfinished.queued_at, None, row.due_at, show
+        return "queued", unfinished.queued_at, None, None, f"oncemore work{home}"
     sending = (
         Delivery.select().where(Delivery.request == row.id, Delivery.state.in_(("frozen", "sending", "sent"))).first()
     )
