@@ -20,7 +20,7 @@ demo: $(VENV)/.demo
 	@$(BIN)/oncemore demo
 
 test: $(VENV)/.test
-	@$(BIN)/python -m pytest $(PYTEST)
+	@$(BIN)/python -m pytest -n auto $(PYTEST)
 
 lint: $(VENV)/.test
 	@$(BIN)/ruff check .

@@ -20,19 +20,21 @@ def newest(request: str) -> list[dict[str, Any]]:
         NotFound: it was never decided.
     """
     row = (
-        DecisionPass.select(DecisionPass.stored)
+        DecisionPass.select(DecisionPass.id)
         .where(DecisionPass.request == request)
         .order_by(DecisionPass.last_seen.desc(), DecisionPass.at.desc())
         .first()
     )
     if row is None:
         raise NotFound(f"nothing was decided on {request} yet")
-    return of_pass(row.stored)
+    return of_pass(row.id)
 
 
-def of_pass(stored: str) -> list[dict[str, Any]]:
-    """The records of a stored pass."""
-    digests = [policy["digest"] for policy in json.loads(stored)["policies"].values()]
+def of_pass(decision_pass: str) -> list[dict[str, Any]]:
+    """The records of a pass, by its id."""
+    stored = DecisionPass.get_by_id(decision_pass).stored
+    kept = json.loads(stored)
+    digests = [kept["floor"], kept["vocabulary"], *(policy["digest"] for policy in kept["policies"].values())]
     texts = {bundle.digest: json.loads(bundle.body) for bundle in Bundle.select().where(Bundle.digest.in_(digests))}
     return render(stored.encode(), texts)
 
@@ -47,5 +49,4 @@ def of_decision(decision: str) -> dict[str, Any]:
     found = list(Decision.select(Decision.id, Decision.decision_pass).where(Decision.id.startswith(prefix)).limit(2))
     if len(found) != 1:
         raise NotFound(f"{'no decision begins' if not found else 'more than one decision begins'} with {decision}")
-    stored = DecisionPass.get_by_id(found[0].decision_pass).stored
-    return next(record for record in of_pass(stored) if record["decision_id"] == found[0].id)
+    return next(record for record in of_pass(found[0].decision_pass) if record["decision_id"] == found[0].id)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from oncemore.engine.errors import Conflict
-from oncemore.engine.tables import LevelChange
+from oncemore.engine.tables import Decision, LevelChange, Request
 
 LEVELS: Final = ("off", "shadow", "advise", "enforce")
 
@@ -34,6 +34,9 @@ def change(policy: str, level: str, *, who: str, why: str, at: int, until: int |
     if level not in LEVELS:
         raise Conflict(f"there is no level {level!r}; there are {', '.join(LEVELS)}")
     LevelChange.insert(policy=policy, level=level, who=who, why=why, at=at, until=until).execute()
+    # What the policy would have done at its old level rests; it is looked at again under the new one.
+    would = Decision.select(Decision.request).where(Decision.policy == policy, Decision.outcome == "fire")
+    Request.update(due_at=at).where(Request.state == "open", Request.held.is_null(), Request.id.in_(would)).execute()
 
 
 def current(policies: Iterable[str], now: int) -> dict[str, str]:

@@ -33,7 +33,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class NotRenderable(OncemoreError):
-    """A stored pass cannot be shown: a text is gone, or it was judged with another floor or vocabulary."""
+    """A stored pass cannot be shown: a text that it was judged by is gone, or is another one."""
 
     code: ClassVar[str] = "E104"
 
@@ -42,20 +42,26 @@ def render(stored: bytes, texts_by_digest: Mapping[str, Mapping[str, str]]) -> l
     """The decision records of a stored pass, sorted by policy.
 
     Args:
-        texts_by_digest: the kept texts of each policy, by file name, by the policy's digest.
+        texts_by_digest: the kept texts of each policy, by file name, by the policy's digest; and those of the floor
+            and the vocabulary of that day, as `judged_by` gives them, where they are no longer today's.
 
     Raises:
-        NotRenderable: a text is missing or does not load, or floor or vocabulary are no longer the same.
+        NotRenderable: a text is missing, is another one, or does not load.
     """
-    from oncemore.rules.floor import FLOOR_DIGEST, floor_gates
-    from oncemore.rules.loading import policy_from_texts
+    from oncemore.rules.floor import FLOOR_FILE, floor_gates
+    from oncemore.rules.loading import digest_of, policy_from_texts
     from oncemore.rules.ruleset import compile_policy
-    from oncemore.rules.vocabulary import DIGEST, FACTS
+    from oncemore.rules.vocabulary import facts_from_text
 
     kept = json.loads(stored)
-    for name, was, now in (("floor", kept["floor"], FLOOR_DIGEST), ("vocabulary", kept["vocabulary"], DIGEST)):
-        if was != now:
-            raise NotRenderable(f"the pass was judged with another {name}: {was}")
+    there = {**judged_by(), **texts_by_digest}
+    for name in ("floor", "vocabulary"):
+        if kept[name] not in there:
+            raise NotRenderable(f"the {name} that it was judged by, {kept[name]}, is not kept")
+    floor, vocabulary = there[kept["floor"]][FLOOR_FILE], there[kept["vocabulary"]][VOCABULARY_FILE]
+    if digest_of({FLOOR_FILE: floor}) != kept["floor"] or _sha256(vocabulary) != kept["vocabulary"]:
+        raise NotRenderable("the floor or vocabulary kept beside it is another one")
+    facts = facts_from_text(vocabulary)
     plans = {}
     for entry in kept["policies"].values():
         texts = texts_by_digest.get(entry["digest"])
@@ -64,8 +70,23 @@ def render(stored: bytes, texts_by_digest: Mapping[str, Mapping[str, str]]) -> l
         policy = policy_from_texts(next(file for file in texts if "/groups/" not in file), texts)
         if policy.digest != entry["digest"]:
             raise NotRenderable(f"the text kept for policy {entry['digest']} is another one")
-        plans[policy.digest] = compile_policy(policy, floor_gates(policy.action), FACTS)
-    return render_with(stored, plans, FACTS)
+        plans[policy.digest] = compile_policy(policy, floor_gates(policy.action, floor), facts)
+    return render_with(stored, plans, facts)
+
+
+VOCABULARY_FILE = "vocabulary.json"
+
+
+def judged_by() -> dict[str, dict[str, str]]:
+    """Today's floor and vocabulary by their digests, to be kept beside the policies' texts."""
+    from oncemore.rules.floor import FLOOR_DIGEST, FLOOR_FILE, FLOOR_TEXT
+    from oncemore.rules.vocabulary import DIGEST, TEXT
+
+    return {FLOOR_DIGEST: {FLOOR_FILE: FLOOR_TEXT}, DIGEST: {VOCABULARY_FILE: TEXT}}
+
+
+def _sha256(text: str) -> str:
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
 def render_with(stored: bytes, plans: Mapping[str, Plan], facts: Mapping[str, FactType]) -> list[Record]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from oncemore.engine.decision import Pass, Stage, decide
 from oncemore.engine.errors import Conflict
 from oncemore.engine.evaluation import Evaluator
+from oncemore.engine.records import judged_by
 from oncemore.engine.smoke import publish
 from oncemore.rules.case import Case
 from oncemore.rules.loading import PolicySet
@@ -39,11 +40,9 @@ class Rulebook:
 
     @property
     def bundles(self) -> Mapping[str, str]:
-        """Each policy's texts as JSON, by its digest."""
-        return {
-            policy.digest: json.dumps(dict(policy.texts), sort_keys=True, ensure_ascii=False)
-            for policy in self._policies.policies
-        }
+        """The texts that a decision is made by, as JSON by digest: each policy's, the floor's and the vocabulary's."""
+        texts = {policy.digest: dict(policy.texts) for policy in self._policies.policies} | judged_by()
+        return {digest: json.dumps(files, sort_keys=True, ensure_ascii=False) for digest, files in texts.items()}
 
     def decide(self, case: Case, *, stage: Stage, request: str, levels: Mapping[str, str]) -> Pass:
         """Judge facts that were read back, by all policies at their levels."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 
 from oncemore.engine import events, executor
 from oncemore.engine.context import Context, due
@@ -27,10 +28,14 @@ class Worker:
         self._context = context
         self._poll = poll
 
-    def run_due(self) -> int:
-        """Take everything that is due now, oldest first, each at most once; how many Requests were taken."""
+    def run_due(self, stop: threading.Event | None = None) -> int:
+        """Take everything that is due now, oldest first, each at most once; how many Requests were taken.
+
+        Args:
+            stop: when set, the Request in hand is the last one.
+        """
         taken: set[str] = set()
-        while True:
+        while stop is None or not stop.is_set():
             now = self._context.journal.now().ms
             row = (
                 Request.select(Request.id)
@@ -42,16 +47,22 @@ class Worker:
                 return len(taken)
             taken.add(row.id)
             self._take(row.id)
+        return len(taken)
 
     def next_due(self) -> int | None:
         """When the next Request is due, milliseconds since the epoch; None when none is."""
         found = Request.select(Request.due_at).where(Request.due_at.is_null(False)).order_by(Request.due_at).scalar()
         return None if found is None else int(found)
 
-    def run(self, stop: threading.Event) -> None:
-        """Work until told to stop; a Turn that runs is watched to its end first."""
+    def run(self, stop: threading.Event, done: Callable[[], None] = lambda: None) -> None:
+        """Work until told to stop; a Turn that runs is watched to its end first.
+
+        Args:
+            done: called after every round in which something was taken.
+        """
         while not stop.is_set():
-            if self.run_due():
+            if self.run_due(stop):
+                done()
                 continue
             upcoming = self.next_due()
             wait = self._poll if upcoming is None else upcoming - self._context.journal.now().ms

@@ -29,23 +29,23 @@ FLOOR_TEXT = files("oncemore.rules").joinpath(FLOOR_FILE).read_text(encoding="ut
 FLOOR_DIGEST = digest_of({FLOOR_FILE: FLOOR_TEXT})
 
 
-def floor_gates(action: str) -> tuple[Gate, ...]:
+def floor_gates(action: str, text: str = FLOOR_TEXT) -> tuple[Gate, ...]:
     """The floor's gates for an action, those of every model start first; none when it starts no model.
+
+    Args:
+        text: the floor's text; an earlier one when an old decision is shown again.
 
     Raises:
         KeyError: there is no such action.
+        RulesInvalid: the text does not load.
     """
     if not ACTIONS[action].starts_model:
         return ()
-    every, by_action = _floor()
+    every, by_action = read_floor(text)
     return (*every, *by_action.get(action, ()))
 
 
 @cache
-def _floor() -> tuple[tuple[Gate, ...], dict[str, tuple[Gate, ...]]]:
-    return read_floor(FLOOR_TEXT)
-
-
 def read_floor(text: str, file: str = FLOOR_FILE) -> tuple[tuple[Gate, ...], dict[str, tuple[Gate, ...]]]:
     """The gates for every model start, and those of each action, of a floor's text.
 

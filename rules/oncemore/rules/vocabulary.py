@@ -400,15 +400,19 @@ FACTS: Mapping[str, Fact] = MappingProxyType(
 )
 """Every fact by name, in the order of the reference."""
 
-DIGEST = (
-    "sha256:"
-    + hashlib.sha256(
-        json.dumps(
-            [fact.model_dump(mode="json") for fact in FACTS.values()],
-            ensure_ascii=False,
-            sort_keys=True,
-            separators=(",", ":"),
-        ).encode()
-    ).hexdigest()
+TEXT = json.dumps(
+    [fact.model_dump(mode="json") for fact in FACTS.values()], ensure_ascii=False, sort_keys=True, separators=(",", ":")
 )
-"""What the vocabulary says, as one digest; a decision records under which it was made."""
+"""What the vocabulary says, canonical; kept beside the decisions made under it."""
+
+DIGEST = "sha256:" + hashlib.sha256(TEXT.encode()).hexdigest()
+"""The text's digest; a decision records under which it was made."""
+
+
+def facts_from_text(text: str) -> dict[str, Fact]:
+    """The facts of a kept `TEXT`, by name.
+
+    Raises:
+        ValueError: it is none.
+    """
+    return {fact.name: fact for fact in map(Fact.model_validate_json, map(json.dumps, json.loads(text)))}

@@ -15,10 +15,11 @@ from tests.engine.decision.shipped_case import CONTINUE, NOW
 from tests.engine.evaluation import generating
 from tests.engine.evaluation.written import case, evaluator, gate, policy
 
+from oncemore.engine import records
 from oncemore.engine.canonical import canonical
 from oncemore.engine.decision import decide
 from oncemore.engine.evaluation import Evaluator
-from oncemore.engine.records import NotRenderable, render, render_with
+from oncemore.engine.records import NotRenderable, judged_by, render, render_with
 from oncemore.rules.case import Case, Evidence, Reading
 
 TEXTS = {one.digest: one.texts for one in shipped_case.shipped().policies}
@@ -168,13 +169,31 @@ def test_a_pass_whose_text_is_gone_is_not_rendered() -> None:
         render(decided.stored, {})
 
 
-def test_a_pass_judged_with_another_floor_or_vocabulary_is_not_rendered() -> None:
+@pytest.mark.parametrize("name", ["floor", "vocabulary"])
+def test_a_pass_whose_floor_or_vocabulary_is_not_kept_is_not_rendered(name: str) -> None:
+    kept = json.loads(decide(shipped_case.evaluator(), shipped_case.case()).stored)
+    kept[name] = "sha256:other"
+    with pytest.raises(NotRenderable, match=f"the {name} that it was judged by"):
+        render(canonical(kept), TEXTS)
+
+
+@pytest.mark.parametrize(("name", "file"), [("floor", "floor.yaml"), ("vocabulary", "vocabulary.json")])
+def test_a_floor_or_vocabulary_that_was_changed_is_not_taken_for_the_one_that_judged(name: str, file: str) -> None:
     decided = decide(shipped_case.evaluator(), shipped_case.case())
-    for name in ("floor", "vocabulary"):
-        kept = json.loads(decided.stored)
-        kept[name] = "sha256:other"
-        with pytest.raises(NotRenderable, match=f"another {name}"):
-            render(canonical(kept), TEXTS)
+    digest = json.loads(decided.stored)[name]
+    changed = judged_by()[digest][file].replace("bool", "int", 1) + " "
+    with pytest.raises(NotRenderable, match="another one"):
+        render(decided.stored, {**TEXTS, digest: {file: changed}})
+
+
+def test_a_pass_judged_by_an_earlier_floor_and_vocabulary_is_rendered_with_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As after an upgrade: today's have other digests, the old texts are kept beside the decision."""
+    decided = decide(shipped_case.evaluator(), shipped_case.case())
+    before, kept = canonical(decided.records), judged_by()
+    monkeypatch.setattr(records, "judged_by", dict)
+    assert canonical(render(decided.stored, {**TEXTS, **kept})) == before
 
 
 def test_a_text_that_was_changed_afterwards_is_not_taken_for_the_one_that_decided() -> None:

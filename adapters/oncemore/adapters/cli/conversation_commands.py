@@ -63,20 +63,15 @@ def work(once: bool, policies: Path | None, home: Path | None) -> None:
     with entered(home, worker=True) as house:
         _, chosen = policies_of(house, policies)
         progress = Progress(house.journal.now().ms)
-        worker = Worker(context(house, Rulebook(chosen), progress.checkpoint))
-        poll = house.configuration.worker.poll
+        worker = Worker(context(house, Rulebook(chosen), progress.checkpoint), house.configuration.worker.poll)
         if not once:
             output.note(f"working on {house.configuration.journal}; Ctrl-C stops")
         with logged(), _stopping_on_signals(stop):
-            while not stop.is_set():
-                if worker.run_due():
+            if once:
+                while worker.run_due(stop):
                     progress.tell()
-                    continue
-                if once:
-                    return
-                upcoming = worker.next_due()
-                wait = poll if upcoming is None else upcoming - house.journal.now().ms
-                stop.wait(min(poll, max(10, wait)) / 1000)
+            else:
+                worker.run(stop, progress.tell)
 
 
 @click.command()

@@ -12,9 +12,8 @@ from typing import Any
 
 from oncemore.adapters.wire import Wire
 from oncemore.engine.canonical import canonical, digest
-from oncemore.engine.errors import NotFound, Unreadable
-from oncemore.engine.records import Record, render
-from oncemore.engine.tables import Attempt, Bundle, Decision, DecisionPass, Delivery, Event, Turn
+from oncemore.engine.errors import Unreadable
+from oncemore.engine.tables import Attempt, Delivery, Event, Turn
 
 COUNT_SECONDS = 60
 
@@ -53,24 +52,6 @@ class Artifact:
 def turn_digest(turn: str) -> str:
     """Digest over every column of a Turn's row."""
     return digest(canonical(Turn.select().where(Turn.id == turn).dicts().get()))
-
-
-def record(decision: str) -> Record:
-    """A stored decision, rendered from what was kept of it.
-
-    Raises:
-        NotFound: there is none of that id.
-    """
-    row = Decision.get_or_none(Decision.id == decision)
-    if row is None:
-        raise NotFound(f"there is no decision {decision}")
-    return next(one for one in records(row.decision_pass) if one["decision_id"] == decision)
-
-
-def records(decision_pass: str) -> list[Record]:
-    """The decisions of one pass."""
-    texts = {bundle.digest: json.loads(bundle.body) for bundle in Bundle.select()}
-    return render(DecisionPass.get_by_id(decision_pass).stored.encode(), texts)
 
 
 def happened(request: str) -> tuple[int, int, int, int]:

@@ -27,6 +27,7 @@ from oncemore.adapters.demo.telling import Teller, clock
 from oncemore.engine import executor
 from oncemore.engine.errors import OncemoreError, Unreadable
 from oncemore.engine.explanation import explain
+from oncemore.engine.journal_records import of_decision
 from oncemore.engine.tables import Attempt, Decision, Delivery, Request, Turn
 from oncemore.engine.worker import Worker
 from oncemore.rules.errors import RulesError
@@ -194,7 +195,7 @@ class _Story:
             decision = fired or newest
             if decision is not None:
                 self._title("Why it was decided so")
-                self._say(explain(proof.record(decision)).rstrip("\n"))
+                self._say(explain(of_decision(decision)).rstrip("\n"))
         self._title("To look further")
         home = shlex.quote(str(self._place.folder))
         self._say(f"  {_program()} show --home {home} {request}")

@@ -11,10 +11,10 @@ from datetime import datetime
 from typing import Any
 
 from oncemore.adapters.codex.runtime import CodexRuntime
-from oncemore.adapters.demo import proof
 from oncemore.engine import texts
 from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.explanation import sentence
+from oncemore.engine.journal_records import of_pass
 from oncemore.engine.tables import Delivery, Event, Request, Turn
 
 Say = Callable[[str], None]
@@ -66,7 +66,7 @@ class Teller:
             case "verified":
                 return self._delivered(body["stage"])
             case "decided":
-                judged = [one for one in proof.records(body["decision_pass"]) if one["outcome"] != "not_concerned"]
+                judged = [one for one in of_pass(body["decision_pass"]) if one["outcome"] != "not_concerned"]
                 return [f"decided ({body['stage']}): {sentence(one, 'en')}" for one in judged]
             case "reserved":
                 return [f"the one try is reserved: {body['turn']}"]
