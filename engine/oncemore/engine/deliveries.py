@@ -216,6 +216,9 @@ def _settle(context: Context, delivery: Delivery) -> bool:
     if search is not None and search.absence_proven and _sender_gone(context, delivery):
         _back_to_frozen(context, delivery, "absent: a complete read does not show it, and its sender is gone")
         return True
+    if search is not None and _within_key_window(context, delivery) and _sender_gone(context, delivery):
+        _back_to_frozen(context, delivery, "sent again under the same key: the Source keeps at most one")
+        return True
     with context.journal.transaction():
         now = context.journal.advance_clock().ms
         if delivery.state != "ambiguous":
@@ -234,6 +237,17 @@ def _search(context: Context, delivery: Delivery, receipt: Receipt | None) -> Se
         return context.source(session).find(facts.source_ref(row, session), text, delivery.id, receipt)
     except (PortError, NotFound):
         return None
+
+
+def _within_key_window(context: Context, delivery: Delivery) -> bool:
+    """Whether the Source still promises to keep one reply only under this Delivery's key."""
+    first = DeliveryIntent.get(DeliveryIntent.delivery == delivery.id, DeliveryIntent.ordinal == 1)
+    session = Session.get_by_id(Request.get_by_id(delivery.request).session)
+    try:
+        window = context.source(session).key_window
+    except PortError:
+        return False
+    return context.journal.now().ms - first.at < window
 
 
 def _sender_gone(context: Context, delivery: Delivery) -> bool:

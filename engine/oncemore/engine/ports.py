@@ -183,6 +183,8 @@ class Observation:
         error: the class of a failure, from the runtime's typed error alone.
         deltas: whether any part of an answer was seen.
         ended_at: the runtime's own end, as in `NativeRecord`.
+        readings: the `native.*` facts of this very look, where the runtime's look was complete; a policy may settle
+            the Turn on them while it runs.
     """
 
     status: NativeStatus
@@ -191,6 +193,7 @@ class Observation:
     error: TurnError = "none"
     deltas: bool = False
     ended_at: int | None = None
+    readings: Mapping[str, Reading] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,6 +322,11 @@ class Source(Protocol):
     @property
     def name(self) -> str:
         """Its configured id."""
+
+    @property
+    def key_window(self) -> int:
+        """For how long after the first try the Source keeps at most one reply under one key with one text, in
+        milliseconds. Within it, a try whose answer was lost may be made again. Zero where there is no such promise."""
 
     def read(self, ref: SourceRef) -> Mapping[str, Reading]:
         """`source.state` and `source.sender_verified`, the message read back and compared with what was accepted."""
