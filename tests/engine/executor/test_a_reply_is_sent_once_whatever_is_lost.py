@@ -21,6 +21,8 @@ class Lossy:
     def __init__(self, inbox: Inbox, *, done: bool, readable: bool = True, proves_absence: bool = True) -> None:
         self._inbox, self._done, self._readable, self._proves = inbox, done, readable, proves_absence
         self.lost = 0
+        self.key_window = 0
+        self.hidden = False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inbox, name)
@@ -37,6 +39,8 @@ class Lossy:
         if not self._readable:
             raise Unreadable("the source does not answer")
         found = self._inbox.find(ref, text, key, receipt)
+        if self.hidden:
+            return Search(None, False, found.observed_at)
         return found if self._proves else Search(found.receipt, False, found.observed_at)
 
 
@@ -50,6 +54,44 @@ def test_a_lost_answer_is_settled_by_reading(w: World, done: bool) -> None:
     assert w.replies() == ["You said: Hello."]
     assert w.row("select state from request")["state"] == "answered"
     assert len(w.rows("select * from delivery_intent")) == (1 if done else 2)
+
+
+def test_within_the_sources_promise_the_same_key_is_sent_again_and_one_reply_stands(w: World) -> None:
+    """As at a Source that never proves an absence, but keeps one reply only under one key for a while."""
+    sources: list[Lossy] = []
+
+    def lossy(inbox: Inbox) -> Lossy:
+        sources.append(Lossy(inbox, done=True, proves_absence=False))
+        sources[0].key_window = 3_000_000
+        sources[0].hidden = True
+        return sources[0]
+
+    w.ask("Hello.")
+    with w.worker(source=lossy) as worker:  # type: ignore[arg-type]
+        worker.run_due()
+        w.offset = 60_000
+        worker.run_due()
+        sources[0].hidden = False
+        w.offset = 120_000
+        worker.run_due()
+    assert w.replies() == ["You said: Hello."]
+    assert len(w.rows("select * from delivery_intent")) == 2
+    assert w.row("select state from request")["state"] == "answered"
+
+
+def test_after_the_sources_promise_nothing_is_sent_again(w: World) -> None:
+    def lossy(inbox: Inbox) -> Lossy:
+        made = Lossy(inbox, done=False, proves_absence=False)
+        made.key_window = 1
+        return made
+
+    w.ask("Hello.")
+    with w.worker(source=lossy) as worker:  # type: ignore[arg-type]
+        for offset in (0, 60_000, 120_000):
+            w.offset = offset
+            worker.run_due()
+    assert w.replies() == []
+    assert w.row("select state from delivery")["state"] == "ambiguous"
 
 
 def test_without_a_proof_it_is_ambiguous_shown_and_never_sent_again_by_itself(w: World) -> None:

@@ -110,6 +110,18 @@ def test_in_shadow_it_is_decided_and_recorded_and_nothing_is_done(w: World) -> N
     assert last == {"outcome": "fire", "level": "shadow"}
 
 
+def test_what_rested_in_shadow_is_looked_at_again_when_its_policy_may_act(w: World) -> None:
+    from oncemore.engine import levels
+
+    w.configure(policy_level="shadow")
+    through(w)
+    with w.house() as house, house.journal.transaction():
+        levels.change("continue-unfinished-work", "enforce", who="ann", why="seen enough", at=w.now())
+    w.work()
+    assert w.model.calls == 4
+    assert w.replies() == ["Part one is written.", "Part two is written."]
+
+
 def test_off_is_not_even_evaluated(w: World) -> None:
     w.configure(policy_level="off")
     through(w)
