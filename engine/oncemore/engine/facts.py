@@ -186,9 +186,14 @@ def turn_view(turn: Turn | None) -> TurnView:
     """A Turn as an inventory is asked for it."""
     if turn is None:
         return TurnView(client_id="")
-    if turn.native_thread is None or turn.native_turn is None:
-        return TurnView(client_id=turn.id)
-    return TurnView(client_id=turn.id, native=NativeTurn(turn.native_thread, turn.native_turn))
+    named = turn.native_thread is not None and turn.native_turn is not None
+    return TurnView(
+        client_id=turn.id,
+        native=NativeTurn(turn.native_thread, turn.native_turn) if named else None,
+        input_digest=turn.input_digest,
+        started_at=turn.started_at,
+        ended_at=turn.ended_at,
+    )
 
 
 def source_ref(row: Request, session: Session) -> SourceRef:

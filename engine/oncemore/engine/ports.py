@@ -105,10 +105,18 @@ class SessionView:
 
 @dataclass(frozen=True, slots=True)
 class TurnView:
-    """The Turn that an inventory is about: its own identity and, once it was started, the native one."""
+    """The Turn that an inventory is about: its own identity and, once it was started, the native one.
+
+    Attributes:
+        input_digest: of the text that was sent, as `texts.digest` writes it.
+        started_at, ended_at: when the start was called and the end was stored here, milliseconds since the epoch.
+    """
 
     client_id: str
     native: NativeTurn | None = None
+    input_digest: str | None = None
+    started_at: int | None = None
+    ended_at: int | None = None
 
 
 NativeStatus = Literal["completed", "failed", "interrupted", "in_progress"]
