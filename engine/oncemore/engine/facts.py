@@ -186,10 +186,12 @@ def turn_view(turn: Turn | None) -> TurnView:
     """A Turn as an inventory is asked for it."""
     if turn is None:
         return TurnView(client_id="")
-    named = turn.native_thread is not None and turn.native_turn is not None
+    native = None
+    if turn.native_thread is not None and turn.native_turn is not None:
+        native = NativeTurn(turn.native_thread, turn.native_turn)
     return TurnView(
         client_id=turn.id,
-        native=NativeTurn(turn.native_thread, turn.native_turn) if named else None,
+        native=native,
         input_digest=turn.input_digest,
         started_at=turn.started_at,
         ended_at=turn.ended_at,
