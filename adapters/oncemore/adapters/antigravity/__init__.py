@@ -1,0 +1,1 @@
+"""How is Antigravity run and read? Through its desktop language server, or through the harness of its SDK."""
