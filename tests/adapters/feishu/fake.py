@@ -62,7 +62,7 @@ class Faults:
 
     Attributes:
         reply: for posts. `lost` and `5xx` post nothing, and `applied-...` post; `limited` answers with a rate limit.
-        read: for reads of one message and of a list alike.
+        read: for reads of one message and of a list alike; None lets one through.
         token: codes that the next requests for a token are answered with.
         lag: how many reads do not show a reply that is posted from now on.
         gone_by_code: a message that was taken back is answered with code 230110, instead of with its remains.
@@ -70,7 +70,7 @@ class Faults:
     """
 
     reply: deque[ReplyFault] = field(default_factory=deque)
-    read: deque[ReadFault] = field(default_factory=deque)
+    read: deque[ReadFault | None] = field(default_factory=deque)
     token: deque[int] = field(default_factory=deque)
     lag: int = 0
     gone_by_code: bool = False
