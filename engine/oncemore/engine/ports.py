@@ -191,6 +191,7 @@ class Observation:
         error: the class of a failure, from the runtime's typed error alone.
         deltas: whether any part of an answer was seen.
         ended_at: the runtime's own end, as in `NativeRecord`.
+        retries: how often the runtime itself said that it did not get through to its model and tries again.
         readings: the `native.*` facts of this very look, where the runtime's look was complete; a policy may settle
             the Turn on them while it runs.
     """
@@ -201,6 +202,7 @@ class Observation:
     error: TurnError = "none"
     deltas: bool = False
     ended_at: int | None = None
+    retries: int = 0
     readings: Mapping[str, Reading] = field(default_factory=dict)
 
 

@@ -73,6 +73,7 @@ def watch(context: Context, turn: Turn, native: NativeTurn) -> Observation | Non
     runtime = context.runtime(Session.get_by_id(turn.session))
     started = Turn.get_by_id(turn.id).started_at or context.journal.now().ms
     told = timed_out = False
+    retries = 0
     cancelled: int | None = None
     while True:
         try:
@@ -82,6 +83,9 @@ def watch(context: Context, turn: Turn, native: NativeTurn) -> Observation | Non
         if not told:
             context.checkpoint(CrashPoint.WHILE_RUNNING, turn.id)
             told = True
+        if seen.retries > retries:
+            retries = seen.retries
+            _note_retries(context, turn, retries)
         if seen.ended:
             late = timed_out and seen.status == "interrupted"
             return replace(seen, error="hard_timeout") if late else seen
@@ -100,6 +104,15 @@ def watch(context: Context, turn: Turn, native: NativeTurn) -> Observation | Non
             cancelled = now
 
 
+def _note_retries(context: Context, turn: Turn, retries: int) -> None:
+    """Say that the runtime does not get through: the first time, and each time that the number has doubled."""
+    if retries & (retries - 1):
+        return
+    with context.journal.transaction():
+        now = context.journal.advance_clock().ms
+        events.append(turn.request, "retrying", now, turn=turn.id, tries=retries)
+
+
 def settle(context: Context, turn: str, seen: Observation, detail: str | None = None) -> None:
     """End the Turn with what was seen, its Attempt with it, and free the Session. Earlier Turns are not touched."""
     with context.journal.transaction():
@@ -110,10 +123,11 @@ def settle(context: Context, turn: str, seen: Observation, detail: str | None = 
         now = context.journal.advance_clock().ms
         response = parse(seen.answer, row.word) if seen.answer is not None else Response(text="")
         completed = seen.status == "completed"
+        status = "timed_out" if seen.error == "hard_timeout" else seen.status
         reply = texts.store(response.text, now) if completed and response.text else None
         stored = texts.store(response.stored(), now) if completed else None
         Turn.update(
-            status="timed_out" if seen.error == "hard_timeout" else seen.status,
+            status=status,
             error=seen.error,
             detail=detail,
             native_ended_at=seen.ended_at,
@@ -138,7 +152,7 @@ def settle(context: Context, turn: str, seen: Observation, detail: str | None = 
             "ended",
             now,
             turn=turn,
-            status=seen.status,
+            status=status,
             error=seen.error,
             report=response.report_state if completed else None,
             reply=reply.digest if reply else None,

@@ -181,6 +181,19 @@ def test_a_turn_that_takes_too_long_is_interrupted_and_said_to_have_timed_out(w:
     assert w.replies() == [prompts.FAILED["en"]]
 
 
+def test_a_runtime_that_does_not_get_through_to_its_model_is_seen(w: World) -> None:
+    config = w.folder / "codex" / "config.toml"
+    config.write_text(config.read_text().replace(w.model.base_url, "http://127.0.0.1:9/v1"))
+    w.ask()
+    with w.worker(slice=100, hard_timeout=6_000) as worker:
+        worker.run_due()
+    tries = [json.loads(row["body"])["tries"] for row in w.rows("select body from event where kind = 'retrying'")]
+    assert tries[0] == 1
+    ended = w.row("select body from event where kind = 'ended'")
+    assert json.loads(ended["body"])["status"] == "timed_out"
+    assert w.model.calls == 0
+
+
 def test_a_message_during_the_continuation_waits_for_its_end_and_is_answered(w: World) -> None:
     w.ask()
     w.work()

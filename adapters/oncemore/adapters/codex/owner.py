@@ -49,6 +49,7 @@ class Owner:
         self._ended: set[str] = set()
         self._spoken: set[str] = set()
         self._interrupted: set[str] = set()
+        self._retried: dict[str, int] = {}
         self._unanswered = False
         self._gone = False
         self.connection: Connection
@@ -75,6 +76,8 @@ class Owner:
             self._ended.add(named)
         elif method == "item/agentMessage/delta":
             self._spoken.add(named)
+        elif method == "error" and params.get("willRetry") is True:
+            self._retried[named] = self._retried.get(named, 0) + 1
 
     @property
     def alive(self) -> bool:
@@ -189,6 +192,11 @@ class Owner:
         """Whether any part of an answer arrived."""
         with self._changed:
             return turn_id in self._spoken
+
+    def retries(self, turn_id: str) -> int:
+        """How often the process said that it did not get through to its model and tries again."""
+        with self._changed:
+            return self._retried.get(turn_id, 0)
 
     def turn(self, turn_id: str) -> dict[str, Any] | None:
         """The turn with all its items, as this process reads it back. Raises `Unreadable`."""

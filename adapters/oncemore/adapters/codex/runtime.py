@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -181,8 +182,9 @@ class CodexRuntime:
         spoke = owner.spoke(native.turn_id)
         turn = owner.turn(native.turn_id)
         if turn is None:
-            return Observation("in_progress", ended=False, deltas=spoke)
-        return facts.observation(turn, self._processes.held(owner.thread), spoke)
+            return Observation("in_progress", ended=False, deltas=spoke, retries=owner.retries(native.turn_id))
+        seen = facts.observation(turn, self._processes.held(owner.thread), spoke)
+        return replace(seen, retries=owner.retries(native.turn_id))
 
     def cancel(self, native: NativeTurn) -> None:
         """See `Runtime.cancel`."""
