@@ -131,9 +131,9 @@ def invocations(conversation: Conversation) -> list[Invocation]:
     """The native turns of a conversation, oldest first. Steps before the first input belong to none."""
     steps = conversation.steps
     starts = [place for place, step in enumerate(steps) if _begins(steps, place)]
+    ends = [*starts[1:], len(steps)]
     return [
-        _invocation(conversation, steps[start:end], end == len(steps))
-        for start, end in zip(starts, [*starts[1:], len(steps)], strict=True)
+        _invocation(conversation, steps[start:end], end == len(steps)) for start, end in zip(starts, ends, strict=False)
     ]
 
 

@@ -1,7 +1,7 @@
 """What do the readings of a Session's conversations say about one Turn?
 
 Each fact is a value, a value that says "no proof", or is reported as unknown with the reason in its evidence. Facts of
-one native turn are given for the one that holds the Turn's client id. A fact that Antigravity cannot supply is not there.
+one native turn are given for the one that holds the Turn's client id. A fact that Antigravity cannot supply is absent.
 """
 
 from __future__ import annotations
@@ -82,6 +82,7 @@ class Speaker:
     def __call__(
         self, value: Value | None, why: str | None = None, *, digest: str | None = None, **details: str
     ) -> Reading:
+        """A reading of the value; `why` and `details` go into its evidence."""
         told = {**({"why": why} if why else {}), **details}
         evidence = Evidence(SOURCE, self._at, digest=digest or self._digest, details=told)
         return Reading("reported", None, evidence) if value is None else Reading("known", value, evidence)
@@ -131,13 +132,10 @@ def _turn_facts(say: Speaker, seen: Seen, one: Invocation) -> dict[str, Reading]
     every = seen.invocations
     following = every[next(place for place, other in enumerate(every) if other is one) :]
     status = conversation.status_of(one, one.native in seen.cancelled)
-    ours = seen.client_id in one.client_ids and bool(one.execution)
     done, told = conversation.effects(one)
     finals = [step for step in one.steps if step == one.final]
     return {
-        "native.turn_bound": say(
-            None if seen.client_ids is None else ours and (seen.native is None or seen.native == one.native)
-        ),
+        "native.turn_bound": say(_turn_bound(seen, one)),
         "native.latest": say(one is following[-1] and not one.foreign_steps),
         "native.status": say(status, None if status else "it is over, and nothing says how it ended"),
         "native.end_evidence": say(_end_evidence(one, status)),
@@ -165,6 +163,13 @@ def _absent_facts(say: Speaker, seen: Seen) -> dict[str, Reading]:
         "native.foreign_input": say(_foreign(every, seen.client_ids)),
         "native.unknown_items": say(_unknown(step for read in seen.conversations for step in read.steps)),
     }
+
+
+def _turn_bound(seen: Seen, one: Invocation) -> bool | None:
+    if seen.client_ids is None:
+        return None
+    same = seen.native is None or seen.native == one.native
+    return same and bool(one.execution) and seen.client_id in one.client_ids
 
 
 def _end_evidence(one: Invocation, status: str | None) -> str:

@@ -114,7 +114,7 @@ def segment(one: Invocation, terms: Terms) -> str:
 
 
 def identity(seen: Seen, one: Invocation, turn: TurnView, terms: Terms) -> dict[str, Word]:
-    """What ties the part to the Turn: the text that was sent, the execution, the places of its steps, and their times."""
+    """What ties the part to the Turn: the text that was sent, the execution, the places of the steps, their times."""
     return {
         "prompt_hash": _prompt(one, turn),
         "execution": _execution(one, turn),

@@ -1,9 +1,9 @@
 """What does the language server hold of a conversation, and was all of it read?
 
 One look is two whole readings, one after the other: status, steps, status, steps. The server gives the first steps with
-the number of all of them; the rest is asked for by offset until they are all there. Fields that are zero, empty or false
-are absent in its JSON and are read as such. Anything that does not add up makes the look incomplete with the reason,
-never shorter.
+the number of all of them; the rest is asked for by offset until they are all there. Fields that are zero, empty or
+false are absent in its JSON and are read as such. Anything that does not add up makes the look incomplete with the
+reason, never shorter.
 """
 
 from __future__ import annotations
