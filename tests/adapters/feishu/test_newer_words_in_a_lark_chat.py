@@ -116,9 +116,12 @@ def test_a_list_that_does_not_say_how_it_goes_on_is_unreadable(
         source.newer(ref)
 
 
-def test_somebody_of_an_unknown_kind_makes_the_list_unreadable(lark: FakeLark, source: Feishu) -> None:
+@pytest.mark.parametrize("sender_type", ["anonymous", "unknown", ""])
+def test_somebody_of_an_unknown_kind_makes_the_list_unreadable(
+    lark: FakeLark, source: Feishu, sender_type: str
+) -> None:
     ref = accepted(lark)
-    lark.post(CHAT, "x", "boo", sender_type="anonymous")
+    lark.post(CHAT, "x", "boo", sender_type=sender_type)
     with pytest.raises(Unreadable, match="kind"):
         source.newer(ref)
 
