@@ -10,6 +10,7 @@ from oncemore.rules.case import Reading
 from oncemore.rules.cases import TEST_NOW, facts_from_bytes, load_facts, load_tests
 from oncemore.rules.diagnostics import Diagnostic
 from oncemore.rules.errors import FactsInvalid
+from oncemore.rules.expectations import Known
 
 NOW = 1_700_000_000_000
 
@@ -38,7 +39,7 @@ def test_a_file_states_facts_of_every_type(tmp_path: Path) -> None:
 
 
 def test_the_same_file_may_be_json() -> None:
-    text = '{"now": "2026-11-30T12:00:00Z", "facts": {"turn.ended_ago": 90000, "native.latest": false}}'
+    text = '{"now": "2026-11-30T12:00:00Z", "facts": {"turn.ended_ago": "90s", "native.latest": false}}'
     case = facts_from_bytes(text.encode(), "facts.json", NOW)
     assert case.now == times.parse("2026-11-30T12:00:00Z")
     assert case.reading("turn.ended_ago").value == 90_000
@@ -89,7 +90,8 @@ def test_a_conflict_has_no_value_of_its_own() -> None:
         ("facts: {turn.attempt: true}", "R303", 1, 23),
         ("facts: {turn.attempt: 9223372036854775808}", "R305", 1, 23),
         ("facts: {turn.ended_ago: 1d}", "R303", 1, 25),
-        ("facts: {turn.ended_ago: -1}", "R305", 1, 25),
+        ("facts: {turn.ended_ago: -1}", "R303", 1, 25),
+        ("facts: {turn.ended_ago: 5}", "R303", 1, 25),
         ("facts: {turn.ended_ago: true}", "R303", 1, 25),
         ("facts: {turn.ended_ago: [1]}", "R303", 1, 25),
         ("facts: {native.latest: true, native.latest: true}", "R102", 1, 30),
@@ -101,6 +103,8 @@ def test_a_conflict_has_no_value_of_its_own() -> None:
         ("missing: native.latest", "R203", 1, 10),
         ("stale: {native.latest: 90s}", "R504", 1, 9),
         ("facts: {native.latest: true}\nstale: {native.latest: long}", "R303", 2, 24),
+        ("facts: {native.latest: true}\nstale: {native.latest: 90}", "R303", 2, 24),
+        ("facts: {native.latest: true}\nstale: {native.latest: }", "R303", 2, 9),
         ("facts: {native.latest: true}\nstale: {native.lates: 90s}", "R302", 2, 9),
         ("now: yesterday", "R502", 1, 6),
         ("now: -1", "R502", 1, 6),
@@ -119,6 +123,25 @@ def test_what_is_no_fact_is_refused_where_it_stands(text: str, code: str, line: 
 def test_every_error_of_the_file_is_reported() -> None:
     text = "now: soon\nfacts:\n  request.stat: open\n  request.state: opne\nmissing: [native.lates]\n"
     assert [one.code for one in facts_errors(text)] == ["R502", "R302", "R304", "R302"]
+
+
+def test_a_number_without_a_unit_is_answered_with_both_that_it_could_have() -> None:
+    facts = "facts: {turn.ended_ago: 5, source.state: edited}\nstale: {source.state: 7}\n"
+    assert [one.help for one in facts_errors(facts)] == ["write 5s or 5ms", "write 7s or 7ms"]
+
+
+@pytest.mark.parametrize("extra", ["nope: 1\n", "now: [1]\n", "waiting_since: true\n", "missing: native.latest\n"])
+def test_a_mistake_outside_the_facts_hides_none_in_them(extra: str) -> None:
+    found = facts_errors("facts: {source.state: edit, turn.ended_ago: 5}\nstale: {native.lates: 1s}\n" + extra)
+    assert [one.code for one in found][:3] == ["R304", "R303", "R302"]
+    assert len(found) == 4
+
+
+def test_json_that_is_cut_off_is_answered_in_terms_of_json() -> None:
+    [one] = facts_errors('{"facts": {"native.latest": true')
+    assert one.code == "R101"
+    assert one.message.startswith("not JSON")
+    assert "cut off" in (one.help or "")
 
 
 def test_a_file_that_is_not_there_has_an_error_with_its_name(tmp_path: Path) -> None:
@@ -181,6 +204,18 @@ def test_a_bad_case_is_refused_where_it_stands(tmp_path: Path, text: str, code: 
     with pytest.raises(FactsInvalid) as caught:
         load_tests(write(tmp_path, text, "p_test.yaml"))
     assert [(one.code, one.line) for one in caught.value.diagnostics] == [(code, line)]
+
+
+def test_mistakes_of_a_test_file_hide_none_another(tmp_path: Path) -> None:
+    text = TESTS.replace("cases:", "nope: 1\ncases:").replace("source.state: edited", "source.state: edit")
+    text = text.replace("outcome: hold", "outcome: held").replace("{native.latest: 2m}", "{native.latest: 2}")
+    with pytest.raises(FactsInvalid) as caught:
+        load_tests(
+            write(tmp_path, text.replace("2026-01-02T00:01:00Z", "60"), "p_test.yaml"), Known({"p": frozenset("ab")})
+        )
+    assert [(one.code, one.line) for one in caught.value.diagnostics] == [
+        ("R201", 3), ("R304", 6), ("R203", 7), ("R303", 10), ("R507", 14), ("R203", 14),
+    ]  # fmt: skip
 
 
 def test_a_file_may_have_no_case_yet(tmp_path: Path) -> None:

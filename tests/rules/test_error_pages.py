@@ -48,7 +48,10 @@ def found(folder: Path, kind: str, text: str) -> list[Diagnostic]:
             return list(error.diagnostics)
         return []
     shutil.copytree(shipped_policies() / "groups", folder / "groups")
-    path = folder / ("p_test.yaml" if kind == "tests" else "p.yaml")
+    path = folder / "p.yaml"
+    if kind == "tests":
+        path.write_text(policy(), encoding="utf-8")
+        path = folder / "p_test.yaml"
     path.write_text(whole(kind, text), encoding="utf-8")
     return check.check_paths([path])
 

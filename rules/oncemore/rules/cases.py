@@ -15,6 +15,7 @@ from oncemore.rules import durations, times
 from oncemore.rules.case import Case, Evidence, Reading, Value
 from oncemore.rules.diagnostics import in_order
 from oncemore.rules.errors import FactsInvalid
+from oncemore.rules.expectations import Known, check_expectations
 from oncemore.rules.files import FactsEntry, TestsEntry
 from oncemore.rules.source import Document, Node, load_bytes, read
 from oncemore.rules.structure import validate
@@ -79,25 +80,28 @@ def facts_from_bytes(raw: bytes, file: str, default_now: int) -> Case:
 def read_facts(document: Document, default_now: int) -> Case:
     """The same of a document."""
     root = document.root
-    model = validate(FactsEntry, document, root) if root is not None else None
-    if root is None or model is None:
+    if root is None:
         raise FactsInvalid(in_order(document.diagnostics))
+    validate(FactsEntry, document, root)
     case = _Reader(document, root, ()).case({}, default_now)
     if document.diagnostics:
         raise FactsInvalid(in_order(document.diagnostics))
     return case
 
 
-def load_tests(path: Path) -> TestFile:
+def load_tests(path: Path, known: Known | None = None) -> TestFile:
     """The cases of a test file.
+
+    Args:
+        known: the policies that there are; what the file names of others is a mistake. None looks at none.
 
     Raises:
         FactsInvalid: with everything wrong in the file.
     """
-    return read_tests(read(path))
+    return read_tests(read(path), known)
 
 
-def read_tests(document: Document) -> TestFile:
+def read_tests(document: Document, known: Known | None = None) -> TestFile:
     """The same of a document."""
     root = document.root
     if root is None:
@@ -114,6 +118,8 @@ def read_tests(document: Document) -> TestFile:
             line, column = document.position(node.place.start)
             cases.append(TestCase(str(node.value.get("name")), case, expect, line, column))
     _check_names(document, root)
+    if known is not None:
+        check_expectations(document, known)
     if document.diagnostics or model is None:
         raise FactsInvalid(in_order(document.diagnostics))
     return TestFile(model.policy, tuple(cases), document.file)
@@ -125,18 +131,15 @@ def typed(fact: Fact, raw: Any) -> Value:
     Raises:
         ValueError: the fact cannot have it. Its arguments are code, message and suggestion.
     """
-    if fact.type == "duration" and isinstance(raw, (str, int)) and not isinstance(raw, bool):
+    if fact.type == "duration" and isinstance(raw, str):
         try:
-            ms = durations.parse(raw) if isinstance(raw, str) else raw
+            return durations.parse(raw)
         except ValueError as error:
             raise ValueError("R303", str(error), None) from None
-        if not 0 <= ms <= durations.MAX_MS:
-            raise ValueError("R305", "a duration is never negative and fits in 64 bits", None)
-        return ms
     if not isinstance(raw, (bool, int, str)):
         raise ValueError("R303", f"`{fact.name}` cannot be {_shown(raw)}", _suggestion(fact))
     if problem := value_problem(fact, raw):
-        raise ValueError(problem[0], problem[1], _suggestion(fact) if fact.type == "duration" else problem[2])
+        raise ValueError(problem[0], problem[1], _span_help(raw) if fact.type == "duration" else problem[2])
     return raw
 
 
@@ -207,12 +210,14 @@ class _Reader:
         return wanted
 
     def _until(self, node: Node, now: int) -> int | None:
+        if not isinstance(node.value, str):
+            return None  # refused with its type
         try:
-            return now + durations.parse(str(node.value))
+            return now + durations.parse(node.value)
         except ValueError:
             pass
         try:
-            return times.parse(str(node.value))
+            return times.parse(node.value)
         except ValueError:
             self.document.report(
                 "R502", f"`{node.value}` is neither a duration from now nor a time", node.place,
@@ -265,12 +270,10 @@ class _Reader:
             if self._known(name, node, (*self.path, "stale")) is None or child.broken:
                 continue
             try:
-                ages[name] = durations.parse(child.value) if isinstance(child.value, str) else int(child.value)
+                ages[name] = durations.parse(child.value)
             except (ValueError, TypeError):
-                self.document.report("R303", "an age is a duration", child.place, path=path, help='write "90s"')
-                continue
-            if ages[name] < 0:
-                self.document.report("R305", "an age is never negative", child.place, path=path)
+                place = child.place if child.place.end > child.place.start else node.keys[name]
+                self.document.report("R303", "an age is a duration", place, path=path, help=_span_help(child.value))
         return ages
 
     def _known(self, name: str, node: Node, path: tuple[str | int, ...]) -> Fact | None:
@@ -320,6 +323,13 @@ def _check_names(document: Document, root: Node) -> None:
 def _suggestion(fact: Fact) -> str:
     written = {"bool": "true or false", "int": "a whole number", "duration": 'a duration such as "90s"'}
     return f"write {written.get(fact.type, ' or '.join(fact.values))}, or unknown"
+
+
+def _span_help(raw: object) -> str:
+    """How a span of time is written; a bare number could be seconds as well as milliseconds."""
+    if isinstance(raw, int) and not isinstance(raw, bool) and raw >= 0:
+        return f"write {raw}s or {raw}ms"
+    return 'write a duration such as "90s", or unknown'
 
 
 def _shown(raw: Any) -> str:

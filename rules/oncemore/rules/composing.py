@@ -195,6 +195,13 @@ class Composer:
             self.document.report(
                 "R106", "a tab stands where the line is indented", Place(start, start + 1), help="indent with spaces"
             )
+        elif self.document.text.lstrip().startswith("{"):
+            self.document.report(
+                "R101",
+                f"not JSON: {error.problem or error.context or 'cannot be read'}",
+                Place(offset, offset + 1),
+                help="every { and [ is closed, commas stand between, and texts in double quotes; is the file cut off?",
+            )
         else:
             self.document.report(
                 "R101",

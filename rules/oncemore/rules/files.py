@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, WithJsonSchema
 
 NAME = r"^[a-z0-9][a-z0-9-]{0,63}$"
 
 Name = Annotated[str, Field(pattern=NAME, description="Lower case letters, digits and hyphens; at most 64.")]
 Text = Annotated[str, Field(min_length=1, max_length=1_000)]
 Condition = Annotated[str, Field(min_length=1, description="A condition on facts, in the subset of CEL.")]
+
+Age = Annotated[Any, WithJsonSchema({"type": "string"}, mode="validation")]
+"""A duration; read by `cases`, which knows what to say of anything else."""
 
 Consequence = Literal["deny", "hold", "wait"]
 
@@ -115,7 +118,7 @@ class CaseEntry(_Strict):
     name: Text
     facts: dict[str, Any] = {}
     missing: list[str] = []
-    stale: dict[str, str | int] = {}
+    stale: dict[str, Age] = {}
     conflict: list[str] = []
     waiting_since: str | int | None = None
     now: str | int | None = None
@@ -136,7 +139,7 @@ class FactsEntry(_Strict):
     now: str | int | None = None
     facts: dict[str, Any] = {}
     missing: list[str] = []
-    stale: dict[str, str | int] = {}
+    stale: dict[str, Age] = {}
     conflict: list[str] = []
     waiting_since: str | int | None = None
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
 from oncemore.rules.errors import ExpressionError, TooComplex
 from oncemore.rules.expression import Expression, leaves
-from oncemore.rules.files import GateEntry, Words
+from oncemore.rules.files import GateEntry
 from oncemore.rules.normal_form import terms
 from oncemore.rules.outcome import Outcome
 from oncemore.rules.parsing import parse
@@ -25,24 +26,39 @@ _SHOWN = 6
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A gate as it stands in a file, its keys and condition good.
+    """A gate as it stands in a file, good or not: what can be read of it is judged all the same.
 
     Attributes:
+        entry: None when a key or a value of it has a mistake.
+        condition: None when it cannot be read.
         name: the file's name in `at`.
         path: where in the document.
     """
 
-    entry: GateEntry
-    condition: Expression
+    entry: GateEntry | None
+    condition: Expression | None
     document: Document
     name: str
     node: Node
     path: tuple[str | int, ...]
     group: str | None = None
 
+    @property
+    def id(self) -> str | None:
+        """Its name, when it has one."""
+        value = text_of(self.node, "id")
+        return value or None
+
+    @property
+    def called(self) -> str:
+        """How messages name it."""
+        return f"gate `{self.id}`" if self.id else "this gate"
+
     def gate(self, *, prefix: str = "", floor: bool = False) -> Gate:
-        """The gate for evaluation."""
+        """The gate for evaluation; only of one without a mistake."""
         entry = self.entry
+        assert entry is not None
+        assert self.condition is not None
         return Gate(
             id=prefix + entry.id,
             condition=self.condition,
@@ -65,31 +81,28 @@ class Found:
 def read_gates(
     document: Document, name: str, nodes: Iterable[Node], path: tuple[str | int, ...], group: str | None = None
 ) -> Iterator[Found]:
-    """The good gates among nodes.
+    """The gates among nodes.
 
-    What is wrong with conditions is reported; what is wrong with keys and values must have been.
+    What is wrong with conditions is reported, and what does not fit together; what is wrong with single keys and values
+    must have been.
     """
     for index, node in enumerate(nodes):
-        found = read_gate(document, name, node, (*path, index), group)
-        if found is not None:
-            yield found
+        if isinstance(node.children, dict) and not node.broken:
+            yield read_gate(document, name, node, (*path, index), group)
 
 
 def read_gate(
     document: Document, name: str, node: Node, path: tuple[str | int, ...], group: str | None = None
-) -> Found | None:
-    """One gate, or None; see `read_gates`."""
+) -> Found:
+    """One gate; see `read_gates`."""
     condition = read_condition(document, node.get("require"), (*path, "require"))
-    try:
+    entry = None
+    with suppress(ValidationError):
         entry = GateEntry.model_validate(node.value)
-    except ValidationError:
-        return None
-    if condition is None:
-        return None
     found = Found(entry, condition, document, name, node, path, group)
     _check_recheck(found)
     _check_terms(found)
-    warn_missing_zh(document, node.get("why"), entry.why, (*path, "why"))
+    warn_missing_zh(document, node.get("why"), (*path, "why"))
     return found
 
 
@@ -124,9 +137,18 @@ def folded(text: str) -> str:
     return " ".join(text.split())
 
 
-def warn_missing_zh(document: Document, node: Node | None, words: Words, path: tuple[str | int, ...]) -> None:
+def text_of(node: Node | None, key: str) -> str | None:
+    """The text under a key of a mapping; None when there is none, or something else."""
+    part = node.get(key) if node is not None else None
+    return part.value if part is not None and not part.broken and isinstance(part.value, str) else None
+
+
+def warn_missing_zh(document: Document, node: Node | None, path: tuple[str | int, ...]) -> None:
     """A finding when a sentence has no Chinese."""
-    if words.zh is None and node is not None and node.keys:
+    if node is None or not node.keys or node.broken:
+        return
+    chinese = node.get("zh")
+    if chinese is None or (chinese.value is None and not chinese.broken):
         place = next(iter(node.keys.values()))
         document.diagnostics.append(
             document.diagnostic(
@@ -146,10 +168,13 @@ def names(condition: Expression) -> Mapping[str, None]:
 
 
 def _check_recheck(found: Found) -> None:
-    entry = found.entry
     path = (*found.path, "recheck")
-    if entry.recheck:
-        if entry.because is not None:
+    stated, because = found.node.get("recheck"), found.node.get("because")
+    if stated is not None and not isinstance(stated.value, bool):
+        return
+    reason = because is not None and because.value is not None
+    if stated is None or stated.value:
+        if reason:
             found.document.report(
                 "R210",
                 "`because` explains `recheck: false`, which does not stand here",
@@ -157,19 +182,20 @@ def _check_recheck(found: Found) -> None:
                 path=path,
             )
         return
-    if entry.because is None:
+    if not reason:
         found.document.report(
             "R210",
-            f"gate `{entry.id}` is not judged again before the action, and does not say why",
+            f"{found.called} is not judged again before the action, and does not say why",
             found.place("recheck"),
             path=path,
             help="add `because:` with the reason, or take `recheck: false` away",
         )
-    fresh = [name for name in names(found.condition) if name.startswith(FRESH)]
+    condition = found.condition
+    fresh = [name for name in names(condition) if name.startswith(FRESH)] if condition is not None else []
     if fresh:
         found.document.report(
             "R210",
-            f"gate `{entry.id}` names `{fresh[0]}`, which may change at any moment, so it is always judged again",
+            f"{found.called} names `{fresh[0]}`, which may change at any moment, so it is always judged again",
             found.place("recheck"),
             path=path,
             help="take `recheck: false` away",
@@ -177,13 +203,15 @@ def _check_recheck(found: Found) -> None:
 
 
 def _check_terms(found: Found) -> None:
+    if found.condition is None:
+        return
     try:
         terms(found.condition, True)
         terms(found.condition, False)
     except TooComplex as error:
         found.document.report(
             "R212",
-            f"gate `{found.entry.id}`: {error}",
+            f"{found.called}: {error}",
             found.place("require"),
             path=(*found.path, "require"),
             help="split it into several gates: all of them must pass",

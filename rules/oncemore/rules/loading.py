@@ -15,8 +15,18 @@ from pathlib import Path
 from oncemore.rules import semantics
 from oncemore.rules.diagnostics import Diagnostic, in_order
 from oncemore.rules.errors import NoPolicies, RulesInvalid
+from oncemore.rules.expression import Expression
 from oncemore.rules.files import GroupFile, PolicyFile
-from oncemore.rules.gates import Found, folded, position, read_condition, read_gate, read_gates, warn_missing_zh
+from oncemore.rules.gates import (
+    Found,
+    folded,
+    position,
+    read_condition,
+    read_gate,
+    read_gates,
+    text_of,
+    warn_missing_zh,
+)
 from oncemore.rules.policy import Policy
 from oncemore.rules.source import Document, Node, load, read
 from oncemore.rules.structure import validate
@@ -47,7 +57,7 @@ class PolicySet:
 
 @dataclass
 class Group:
-    """A group's file and its good gates.
+    """A group's file and its gates, good or not.
 
     Attributes:
         name: the file's name in `at`.
@@ -60,14 +70,42 @@ class Group:
     used: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What could be read of one policy file, whether it loads or not.
+
+    Attributes:
+        name: the policy's; None when the file has none that can be read.
+        whole: `when` and every gate could be read, so that what they allow together is known.
+        ids_known: the ids of all its gates could be read.
+    """
+
+    document: Document
+    name: str | None
+    action: str | None
+    when: Expression | None
+    uses: tuple[semantics.Use, ...]
+    whole: bool
+    ids_known: bool
+
+    @property
+    def gate_ids(self) -> frozenset[str]:
+        """The ids of its gates, as far as they could be read."""
+        return frozenset(use.found.id for use in self.uses if use.found.id is not None)
+
+
 @dataclass
 class Loaded:
-    """What reading gave, good or not."""
+    """What reading gave, good or not.
+
+    Attributes:
+        readings: one for each policy file of which something could be read.
+    """
 
     policies: list[Policy] = field(default_factory=list)
     documents: list[Document] = field(default_factory=list)
     groups: list[Group] = field(default_factory=list)
-    gates: dict[str, list[semantics.Use]] = field(default_factory=dict)
+    readings: list[Reading] = field(default_factory=list)
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
@@ -165,11 +203,11 @@ def _read_group(loaded: Loaded, stem: str, document: Document, name: str) -> Gro
     root = document.root
     if root is None:
         return group
-    model = validate(GroupFile, document, root)
-    declared = root.get("group")
-    if model is not None and declared is not None and model.group != stem:
+    validate(GroupFile, document, root)
+    declared, called = root.get("group"), text_of(root, "group")
+    if called and declared is not None and called != stem:
         document.report(
-            "R206", f"the group of {Path(name).name} is called `{model.group}`", declared.place, path=("group",),
+            "R206", f"the group of {Path(name).name} is called `{called}`", declared.place, path=("group",),
             help=f"a group has the name of its file: `group: {stem}`",
         )  # fmt: skip
     gates = root.get("gates")
@@ -189,23 +227,20 @@ def _read_policy(loaded: Loaded, document: Document, name: str, groups: Mapping[
     if when is not None and when_node is not None:
         semantics.check_when(document, when_node, when)
     used = _used_groups(document, root, groups)
-    uses = list(_uses(document, name, root, used))
+    uses = tuple(_uses(document, name, root, used))
     semantics.check_gates(document, uses, when)
+    semantics.check_then(document, root)
+    patience = semantics.read_patience(document, root, uses)
+    warn_missing_zh(document, root.get("summary"), ("summary",))
+    called = text_of(root, "policy")
+    twin = next((other for other in loaded.readings if called and other.name == called), None)
+    if twin is not None:
+        place = (root.get("policy") or root).place
+        help = f"the other is {twin.document.file}"
+        document.report("R208", f"there are two policies `{called}`", place, path=("policy",), help=help)
+    loaded.readings.append(_reading(document, root, when, uses, used))
     if model is None:
         return
-    semantics.check_then(document, model, root)
-    patience = semantics.read_patience(document, model, root, uses)
-    warn_missing_zh(document, root.get("summary"), model.summary, ("summary",))
-    twin = next((other for other in loaded.policies if other.name == model.policy), None)
-    if twin is not None:
-        node = root.get("policy") or root
-        document.report(
-            "R208",
-            f"there are two policies `{model.policy}`",
-            node.place,
-            path=("policy",),
-            help=f"the other is {twin.file}",
-        )
     documents = [document, *(group.document for group in used.values())]
     if when is None or any(one.severity == "error" for each in documents for one in each.diagnostics):
         return
@@ -227,7 +262,40 @@ def _read_policy(loaded: Loaded, document: Document, name: str, groups: Mapping[
         parameters={"material": model.then.material} if model.then.material is not None else {},
     )
     loaded.policies.append(policy)
-    loaded.gates[policy.name] = uses
+
+
+def _reading(
+    document: Document,
+    root: Node,
+    when: Expression | None,
+    uses: tuple[semantics.Use, ...],
+    used: Mapping[str, Group],
+) -> Reading:
+    readable = _all_readable(root, used)
+    return Reading(
+        document=document,
+        name=text_of(root, "policy"),
+        action=text_of(root.get("then"), "action"),
+        when=when,
+        uses=uses,
+        whole=readable and when is not None and all(use.found.condition is not None for use in uses),
+        ids_known=readable and all(use.found.id is not None for use in uses),
+    )
+
+
+def _all_readable(root: Node, used: Mapping[str, Group]) -> bool:
+    """Whether every entry of the policy and of its groups is one, and every group that it takes is there."""
+    roots = [root, *(group.document.root for group in used.values())]
+    lists = [each.get("gates") if each is not None else None for each in roots]
+    for gates in lists:
+        if gates is None or not isinstance(gates.children, list):
+            return False
+        for entry in gates.items():
+            if not isinstance(entry.children, dict) or entry.broken:
+                return False
+            if "use" in entry.children and text_of(entry, "use") not in used:
+                return False
+    return True
 
 
 def _used_groups(document: Document, root: Node, groups: Mapping[str, Group]) -> dict[str, Group]:
@@ -260,9 +328,8 @@ def _uses(document: Document, name: str, root: Node, used: Mapping[str, Group]) 
         path = ("gates", index)
         wanted = entry.get("use")
         if wanted is None:
-            found = read_gate(document, name, entry, path)
-            if found is not None:
-                yield semantics.Use(found, entry, path)
+            if isinstance(entry.children, dict) and not entry.broken:
+                yield semantics.Use(read_gate(document, name, entry, path), entry, path)
         elif wanted.value in used and wanted.value not in taken:
             taken.add(wanted.value)
             yield from (semantics.Use(gate, entry, path) for gate in used[wanted.value].gates)

@@ -6,14 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from oncemore.rules import durations
-from oncemore.rules.actions import ACTIONS
+from oncemore.rules.actions import ACTIONS, MATERIALS, Action
 from oncemore.rules.errors import TooComplex
 from oncemore.rules.expression import Compare, Duration, Expression, leaves
-from oncemore.rules.files import PolicyFile
-from oncemore.rules.gates import Found
+from oncemore.rules.gates import Found, text_of
 from oncemore.rules.normal_form import MAX_LEAVES, terms
 from oncemore.rules.source import Document, Node, Place
 from oncemore.rules.vocabulary import FACTS
+
+_ATTEMPTS = frozenset(attempt for action in ACTIONS.values() for attempt in action.attempts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +49,15 @@ def check_gates(document: Document, uses: Sequence[Use], when: Expression | None
     """Ids occur once over the policy and its groups, and there are not too many comparisons."""
     seen: dict[str, Use] = {}
     for use in uses:
-        gate = use.found.entry.id
+        gate = use.found.id
+        if gate is None:
+            continue
         first = seen.setdefault(gate, use)
         if first is not use:
             document.report(
                 "R205", f"gate `{gate}` stands here a second time", _id_place(use), path=use.path, help=_first(first)
             )
-    count = sum(1 for use in uses for _ in leaves(use.found.condition))
+    count = sum(1 for use in uses if use.found.condition is not None for _ in leaves(use.found.condition))
     count += sum(1 for _ in leaves(when)) if when is not None else 0
     if count > MAX_LEAVES and uses:
         document.report(
@@ -66,16 +69,25 @@ def check_gates(document: Document, uses: Sequence[Use], when: Expression | None
         )
 
 
-def check_then(document: Document, model: PolicyFile, root: Node) -> None:
-    """The action has the kind of try and the further words that it takes."""
-    then, action = model.then, ACTIONS[model.then.action]
+def check_then(document: Document, root: Node) -> None:
+    """The action has the kind of try and the further words that it takes; single values must have been checked."""
     node = root.get("then")
-    assert node is not None
-    if action.attempts and then.attempt not in action.attempts:
+    action = ACTIONS.get(text_of(node, "action") or "")
+    if node is None or action is None:
+        return
+    given = {key: part.value for key in ("attempt", "material") if (part := node.get(key)) is not None}
+    if given.get("attempt") in (None, *_ATTEMPTS):
+        _check_attempt(document, node, action, given.get("attempt"))
+    if given.get("material") in (None, *MATERIALS):
+        _check_material(document, node, action, given.get("material"))
+
+
+def _check_attempt(document: Document, node: Node, action: Action, attempt: str | None) -> None:
+    if action.attempts and attempt not in action.attempts:
         choices = " or ".join(action.attempts)
         message = f"`{action.name}` spends a try: `attempt: {choices}`"
         document.report("R209", message, _part(node, "attempt"), path=("then", "attempt"))
-    if not action.attempts and then.attempt is not None:
+    if not action.attempts and attempt is not None:
         document.report(
             "R209",
             f"`{action.name}` spends no try",
@@ -83,22 +95,26 @@ def check_then(document: Document, model: PolicyFile, root: Node) -> None:
             path=("then", "attempt"),
             help="take it away",
         )
-    if "material" in action.parameters and then.material is None:
+
+
+def _check_material(document: Document, node: Node, action: Action, material: str | None) -> None:
+    if "material" in action.parameters and material is None:
         choices = ", ".join(action.parameters["material"])
         message = f"`{action.name}` must say what it may be shown: `material`"
         document.report("R209", message, _part(node, "action"), path=("then",), help=f"it is one of {choices}")
-    if "material" not in action.parameters and then.material is not None:
+    if "material" not in action.parameters and material is not None:
         message = f"`{action.name}` takes no material"
         document.report("R209", message, _part(node, "material"), path=("then", "material"), help="take it away")
 
 
-def read_patience(document: Document, model: PolicyFile, root: Node, uses: Sequence[Use]) -> int | None:
+def read_patience(document: Document, root: Node, uses: Sequence[Use]) -> int | None:
     """The policy's patience in milliseconds; None when it has none, or a bad one, which is reported."""
     node = root.get("patience")
-    if model.patience is None or node is None:
+    written = text_of(root, "patience")
+    if written is None or node is None:
         return None
     try:
-        patience = durations.parse(model.patience)
+        patience = durations.parse(written)
     except ValueError as error:
         document.report("R303", str(error), node.place, path=("patience",))
         return None
@@ -107,7 +123,7 @@ def read_patience(document: Document, model: PolicyFile, root: Node, uses: Seque
         if waited > patience:
             document.report(
                 "R211",
-                f"gate `{use.found.entry.id}` waits {durations.format_ms(waited)}, longer than the policy's patience",
+                f"{use.found.called} waits {durations.format_ms(waited)}, longer than the policy's patience",
                 node.place,
                 path=("patience",),
                 help=f"a patience of at least {durations.format_ms(waited)}, or a shorter wait",
@@ -117,7 +133,7 @@ def read_patience(document: Document, model: PolicyFile, root: Node, uses: Seque
 
 def _waited(found: Found) -> Iterator[int]:
     """For how long each comparison of a waiting gate has to be waited for."""
-    if found.entry.otherwise != "wait":
+    if text_of(found.node, "otherwise") != "wait" or found.condition is None:
         return
     try:
         passing = terms(found.condition, True)

@@ -17,6 +17,12 @@ from oncemore.rules.typecheck import nearest
 
 Model = TypeVar("Model", bound=BaseModel)
 
+_LABELS = ("str", "int")
+"""How the types are called that a value may have one of."""
+
+_SPANS = ("patience", "until")
+"""Keys whose texts are spans of time: a bare number has no unit."""
+
 _WANTED = {
     "string_type": "text",
     "int_type": "a whole number",
@@ -34,10 +40,24 @@ def validate(model: type[Model], document: Document, node: Node, path: Sequence[
     try:
         return model.model_validate(node.value)
     except ValidationError as failure:
-        for error in failure.errors(include_url=False):
+        for error in _one_for_each_place(failure):
             if found := _diagnostic(model, document, node, path, error):
                 document.diagnostics.append(found)
     return None
+
+
+def _one_for_each_place(failure: ValidationError) -> list[dict[str, Any]]:
+    """The errors; where a value could have several types and has none of them, one that names them all."""
+    errors: list[dict[str, Any]] = []
+    for raw in failure.errors(include_url=False):
+        error: dict[str, Any] = {**raw, "wanted": [_WANTED.get(raw["type"])]}
+        loc = error["loc"]
+        last = errors[-1]["loc"] if errors else ()
+        if loc and last and loc[-1] in _LABELS and last[-1] in _LABELS and loc[:-1] == last[:-1]:
+            errors[-1]["wanted"] += error["wanted"]
+        else:
+            errors.append(error)
+    return errors
 
 
 def _diagnostic(
@@ -67,7 +87,11 @@ def _diagnostic(
         )
     if kind == "literal_error":
         return _choice(document, target, place, where, str(context["expected"]))
-    return document.diagnostic("R203", _message(kind, context, target.value), place, path=where)
+    number = isinstance(target.value, int) and not isinstance(target.value, bool) and target.value >= 0
+    spans = kind == "string_type" and number and last in _SPANS
+    written = f"write {target.value}s or {target.value}h" if spans else None
+    wanted = " or ".join(error["wanted"]) if all(error["wanted"]) else ""
+    return document.diagnostic("R203", _message(kind, wanted, context, target.value), place, path=where, help=written)
 
 
 def _follow(node: Node, loc: Sequence[str | int]) -> tuple[Place | None, Node, tuple[str | int, ...], bool]:
@@ -117,9 +141,9 @@ def _choice(document: Document, node: Node, place: Place, path: Sequence[str | i
     return document.diagnostic("R203", f"`{node.value}` is not known here", place, path=path, help=hint)
 
 
-def _message(kind: str, context: Mapping[str, Any], value: Any) -> str:
-    if kind in _WANTED:
-        return f"{_WANTED[kind]} is needed here, not {_shown(value)}"
+def _message(kind: str, wanted: str, context: Mapping[str, Any], value: Any) -> str:
+    if wanted:
+        return f"{wanted} is needed here, not {_shown(value)}"
     if kind in ("string_too_short", "too_short"):
         return "this may not be empty"
     if kind in ("string_too_long", "too_long"):
