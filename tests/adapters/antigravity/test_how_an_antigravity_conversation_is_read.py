@@ -98,6 +98,7 @@ def test_a_step_of_an_unknown_kind_is_counted_and_fails_no_reading(stand: Stand)
         "native.unknown_items": 2,
         "native.effects": "reported",
     }
+    assert inventory.answer == "done"
 
 
 def test_a_kind_that_is_given_by_its_known_number_is_known(stand: Stand) -> None:

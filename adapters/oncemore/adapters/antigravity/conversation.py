@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from oncemore.adapters.antigravity.steps import (
     BROKEN,
     EFFECTS,
+    KNOWN_KINDS,
     LIMIT_REASONS,
     NORMAL_REASONS,
     NORMAL_STOPS,
@@ -37,6 +38,7 @@ class Conversation:
         complete: in both readings every step was read.
         agree: both are complete and equal.
         answered: the runtime could be asked at all.
+        abandoned: provably no process works on it any more, so what is under way in it never ends.
         problem: why not.
         digest: SHA-256 of the content.
     """
@@ -49,6 +51,7 @@ class Conversation:
     complete: bool = False
     agree: bool = False
     answered: bool = True
+    abandoned: bool = False
     problem: str | None = None
     digest: str = ""
 
@@ -107,13 +110,14 @@ class Invocation:
 
     @property
     def at_rest(self) -> bool:
-        """Both readings agree, the conversation is idle, and no step of this invocation is under way."""
-        return self.conversation.agree and self.conversation.run_state == "idle" and not self.may_move
+        """Both readings agree, the conversation is idle, and no step of this invocation can still move."""
+        read = self.conversation
+        return read.agree and read.run_state == "idle" and (read.abandoned or not self.may_move)
 
     @property
     def may_move(self) -> bool:
-        """A step is under way, halted, or in a state that is not known."""
-        return any(step.active or not step.understood or step.state == "HALTED" for step in self.steps)
+        """Some step is not provably over."""
+        return any(step.may_move for step in self.steps)
 
     @property
     def foreign_steps(self) -> bool:
@@ -166,9 +170,9 @@ def bound(found: Sequence[Invocation], client_id: str, native: NativeTurn | None
 def observation(one: Invocation, cancelled: bool) -> Observation:
     """What the invocation does.
 
-    An end is told for a final answer, for an executor that ended in an error or at a limit, and for a turn that we
-    cancelled ourselves. Steps that were cancelled otherwise are told as what they are: whether that ends the Turn is
-    for a policy to say.
+    An end is told for a final answer, for an executor that ended without one, and for a turn that we cancelled
+    ourselves or that its process left behind. Steps that were cancelled otherwise are told as what they are: whether
+    that ends the Turn is for a policy to say.
     """
     deltas = any(step.response for step in one.steps)
     status = status_of(one, cancelled)
@@ -177,7 +181,7 @@ def observation(one: Invocation, cancelled: bool) -> Observation:
     if status == "failed":
         limit = one.executor is not None and one.executor.reason in LIMIT_REASONS
         return Observation(status, True, None, "other" if limit else "runtime_error", deltas, ended_at(one))
-    if status == "interrupted" and cancelled:
+    if status == "interrupted" and (cancelled or _left(one)):
         return Observation(status, True, None, "none", deltas, ended_at(one))
     return Observation("in_progress", False, None, "none", deltas)
 
@@ -192,7 +196,14 @@ def status_of(one: Invocation, cancelled: bool = False) -> NativeStatus | None:
         return "failed"
     if one.final is not None:
         return "completed"
-    return "interrupted" if cancelled or reason == "USER_CANCELED" else None
+    if reason in NORMAL_REASONS and one.steps[-1].state != "CANCELED":
+        return "failed"  # it went to its end, and what it left there is no answer
+    return "interrupted" if cancelled or reason == "USER_CANCELED" or _left(one) else None
+
+
+def _left(one: Invocation) -> bool:
+    """It was under way when its process ended: no end of it is recorded, and none will be."""
+    return one.conversation.abandoned and one.executor is None
 
 
 def ended_at(one: Invocation) -> int | None:
@@ -211,8 +222,8 @@ def effects(one: Invocation) -> tuple[str | None, str]:
     acted = [step for step in one.steps if step.kind in EFFECTS]
     told = ", ".join(f"{step.kind} {step.state}" for step in acted)
     if any(step.active for step in acted):
-        return "active", told
-    unproven = any(step.state in BROKEN or step.kind in OPAQUE for step in one.steps)
+        return (None if one.conversation.abandoned else "active"), told
+    unproven = any(step.state in BROKEN or step.kind in OPAQUE or step.kind not in KNOWN_KINDS for step in one.steps)
     calls = {call for step in one.steps for call in step.calls}
     if unproven or one.may_move or not calls <= {step.call for step in one.steps}:
         return None, told

@@ -122,7 +122,8 @@ def _pending(say: Speaker, seen: Seen) -> Reading:
 
 
 def _background(say: Speaker, seen: Seen) -> Reading:
-    running = any(step.kind == "RUN_COMMAND" and step.active for read in seen.conversations for step in read.steps)
+    living = [read for read in seen.conversations if not read.abandoned]
+    running = any(step.kind == "RUN_COMMAND" and step.active for read in living for step in read.steps)
     if running or seen.background:
         return say("running")
     return say(None, "the runtime does not list its background commands") if seen.background is None else say("none")

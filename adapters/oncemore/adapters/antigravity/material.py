@@ -13,6 +13,7 @@ from typing import Literal
 
 from oncemore.adapters.antigravity.conversation import Invocation
 from oncemore.adapters.antigravity.facts import Seen, Speaker
+from oncemore.adapters.antigravity.steps import KNOWN_KINDS
 from oncemore.engine import canonical
 from oncemore.engine.errors import Unreadable
 from oncemore.engine.ports import TurnView
@@ -110,7 +111,8 @@ def segment(one: Invocation, terms: Terms) -> str:
     states = {step.state for step in one.steps if step.kind != "USER_INPUT"}
     inputs = {step.state for step in one.inputs}
     closed = len(states) == 1 and states <= set(terms.markers) and inputs <= states | {"DONE"}
-    return "closed" if closed and not one.may_move else "mixed"
+    known = all(step.kind in KNOWN_KINDS for step in one.steps)
+    return "closed" if closed and known and not one.may_move else "mixed"
 
 
 def identity(seen: Seen, one: Invocation, turn: TurnView, terms: Terms) -> dict[str, Word]:

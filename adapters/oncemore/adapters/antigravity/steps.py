@@ -14,6 +14,7 @@ from typing import Literal
 
 KINDS: Mapping[int, str] = {
     5: "CODE_ACTION",
+    7: "GREP_SEARCH",
     8: "VIEW_FILE",
     9: "LIST_DIRECTORY",
     14: "USER_INPUT",
@@ -21,6 +22,7 @@ KINDS: Mapping[int, str] = {
     17: "ERROR_MESSAGE",
     21: "RUN_COMMAND",
     23: "CHECKPOINT",
+    25: "FIND",
     33: "SEARCH_WEB",
     81: "TASK_BOUNDARY",
     82: "NOTIFY_USER",
@@ -49,7 +51,7 @@ QUIET = frozenset(
 TALK = frozenset({"USER_INPUT", "PLANNER_RESPONSE", "ERROR_MESSAGE", "ASK_QUESTION"})
 """What people, the model and the program say."""
 
-LOOKS = frozenset({"COMMAND_STATUS", "FIND", "LIST_DIRECTORY", "VIEW_FILE", "WAIT"})
+LOOKS = frozenset({"COMMAND_STATUS", "FIND", "GREP_SEARCH", "LIST_DIRECTORY", "VIEW_FILE", "WAIT"})
 """Calls of tools that change nothing."""
 
 EFFECTS = frozenset({"CODE_ACTION", "MCP_TOOL", "RUN_COMMAND", "SEARCH_WEB"})
@@ -91,6 +93,9 @@ RUNS: Mapping[str, Literal["idle", "active"]] = {
     "BUSY": "active",
 }
 """What the run status of a conversation means; any other word is not known."""
+
+STOPS: Mapping[int, str] = {2: "STOP_PATTERN"}
+"""Stop reasons by their stored number, where it is known."""
 
 NORMAL_STOPS = frozenset({"", "UNSPECIFIED", "STOP_PATTERN"})
 """Stop reasons of an answer that was said to its end. A cancelled or broken one ends DONE as well, with another."""
@@ -144,9 +149,9 @@ class Step:
         return self.state in ACTIVE
 
     @property
-    def understood(self) -> bool:
-        """Both its kind and its state are known words."""
-        return self.kind in KNOWN_KINDS and self.state in KNOWN_STATES
+    def may_move(self) -> bool:
+        """It is not provably over: it is active, halted, or in a state that is not known."""
+        return self.active or self.state == "HALTED" or self.state not in KNOWN_STATES
 
 
 @dataclass(frozen=True, slots=True)
