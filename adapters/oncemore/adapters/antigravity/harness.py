@@ -191,10 +191,10 @@ class HarnessRuntime:
     def _fits(self, process: HarnessProcess, profile: Profile, workspace: Workspace) -> bool:
         if not process.workspace.same_folder(workspace):
             raise Refused("the conversation is loaded in another folder")
-        if process.tools == tools(profile, self._confined):
+        if process.tools == tools(profile, self._confined) and not process.spent:
             return True
         if process.state != RESTING:
-            raise Busy("the conversation must be loaded anew with other tools, but something of it still runs")
+            raise Busy("the conversation must be loaded anew, but something of it still runs")
         self._let_go(process)
         return False
 

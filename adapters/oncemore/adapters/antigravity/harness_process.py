@@ -122,6 +122,7 @@ class HarnessProcess:
         self._changed = threading.Condition()
         self._state = RESTING
         self._gone = False
+        self._spent = False
         self._ended = threading.Lock()
         self._process = self._started(settings, home, workspace, lock)
         self._open = contextlib.ExitStack()
@@ -147,6 +148,12 @@ class HarnessProcess:
         """Whether it runs and can be spoken to."""
         with self._changed:
             return not self._gone and self._process.poll() is None
+
+    @property
+    def spent(self) -> bool:
+        """Whether a turn of it failed: it then hangs up by itself, a little later."""
+        with self._changed:
+            return self._spent
 
     @property
     def state(self) -> str:
@@ -244,6 +251,7 @@ class HarnessProcess:
         if isinstance(told, dict) and told.get("trajectoryId") == self.cascade_id:
             with self._changed:
                 self._state = str(told.get("state"))
+                self._spent = self._spent or bool(told.get("error"))
                 self._changed.notify_all()
 
     def say(self, text: str) -> None:
