@@ -26,7 +26,7 @@ def admit(context: Context, request: str) -> None:
     judgement = judging.judge(context, request, case, "admission")
     context.checkpoint(CrashPoint.AFTER_DECIDE, request)
     if judgement.fired is None:
-        _note(context, request, judgement)
+        _note(context, request, judgement, known)
         return
     _reserve(context, request, judgement, known)
     context.checkpoint(CrashPoint.AFTER_RESERVE, request)
@@ -40,7 +40,9 @@ def enqueue(context: Context, request: str) -> None:
         Conflict: a Turn of that identity is there with other content; nothing is overwritten.
     """
     with context.journal.transaction():
-        attempt = Attempt.get(Attempt.request == request, Attempt.open == True)  # noqa: E712
+        attempt = Attempt.get_or_none(Attempt.request == request, Attempt.open == True)  # noqa: E712
+        if attempt is None:
+            return  # a person closed the Request meanwhile
         lock(Request.get_by_id(request).session)
         now = context.journal.advance_clock().ms
         there = Turn.get_or_none(Turn.id == attempt.turn)
@@ -84,11 +86,14 @@ def _reserve(context: Context, request: str, judgement: Pass, known: facts.Journ
         events.append(request, "reserved", now, turn=turn, policy=policy, decision=own["decision_id"])
 
 
-def _note(context: Context, request: str, judgement: Pass) -> None:
+def _note(context: Context, request: str, judgement: Pass, known: facts.JournalFacts) -> None:
     """Nothing may act now: store why, and when to look again."""
     with context.journal.transaction():
         lock(Request.get_by_id(request).session)
         now = context.journal.advance_clock().ms
+        if facts.journal_facts(request) != known:
+            due(request, now)
+            raise FactsChanged(f"{request} changed while it was being decided")
         judging.record(context, request, judgement, "admission", None, now)
         waiting = [each for each in judgement.records if each["outcome"] == "wait"]
         if waiting:

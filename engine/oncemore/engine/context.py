@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from oncemore.engine import events
@@ -41,6 +43,8 @@ class Context:
     settings: Settings = field(default_factory=Settings)
     checkpoint: Checkpoint = unobserved
     process: Process = field(default_factory=Process.current)
+    ticks: Callable[[], float] = lambda: time.monotonic() * 1000
+    """Milliseconds that pass while this process watches, whatever the system clock is set to."""
 
     def runtime(self, session: Session) -> Runtime:
         """The Session's runtime. Raises `PortError` when it is not configured."""
@@ -66,15 +70,25 @@ def lock(session: str) -> Session:
 
 
 def due(request: str, at: int | None, held: str | None = None) -> None:
-    """Say when the Request is looked at again (None: not by itself), and why it is held. Inside a transaction."""
-    Request.update(due_at=at, held=held).where(Request.id == request).execute()
+    """Say when the Request is looked at again (None: not by itself), and why it is held. Inside a transaction.
+
+    A person's word that came since the step began made the Request due at once; that stands.
+    """
+    Request.update(due_at=at, held=held).where(Request.id == request, Request.words == Request.words_seen).execute()
+
+
+def look(request: str) -> None:
+    """A step with the Request begins: everything that people said of it so far is known to it. Inside a transaction."""
+    Request.update(words_seen=Request.words).where(Request.id == request).execute()
 
 
 def wake(session: str, now: int) -> None:
     """Something of the Session changed: every open Request of it with work left is due. Inside a transaction."""
     unfinished = Turn.select(Turn.request).where(Turn.session == session, Turn.ended_at.is_null())
     Request.update(due_at=now).where(
-        Request.session == session, (Request.due_at.is_null(False)) | (Request.id.in_(unfinished))
+        Request.session == session,
+        Request.held.is_null(),
+        (Request.due_at.is_null(False)) | (Request.id.in_(unfinished)),
     ).execute()
 
 

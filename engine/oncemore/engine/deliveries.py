@@ -6,10 +6,12 @@ and read back. Whatever breaks in between is settled by looking, never by sendin
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from oncemore.engine import events, facts, prompts, texts
 from oncemore.engine.context import Context, due, lock
 from oncemore.engine.crashpoints import CrashPoint
-from oncemore.engine.errors import NotFound, PortError, Refused
+from oncemore.engine.errors import Busy, NotFound, PortError, Refused
 from oncemore.engine.ports import Receipt, Search
 from oncemore.engine.process import Process
 from oncemore.engine.tables import Attempt, Delivery, DeliveryIntent, Request, Session, Turn
@@ -22,8 +24,11 @@ PERSON_FIRST = "a person's word came first"
 """The reason of an Attempt that gave way to a person: nobody is told that nothing was continued."""
 
 
-def freeze(context: Context, request: str) -> bool:
-    """Freeze the text that the Request owes its Source now, if it owes one that is not frozen yet."""
+def freeze(context: Context, request: str) -> bool | None:
+    """Freeze the text that the Request owes its Source now, if it owes one that is not frozen yet; whether it did.
+
+    None when it owes one that is no longer kept: the Request is held.
+    """
     with context.journal.transaction():
         row = Request.get_by_id(request)
         lock(row.session)
@@ -31,12 +36,12 @@ def freeze(context: Context, request: str) -> bool:
         if owed is None or Delivery.select().where(Delivery.request == request, Delivery.stage == owed[0]).exists():
             return False
         now = context.journal.advance_clock().ms
-        stage, text, turn = owed
-        if stage == "stop":
-            # A stopped Request gets the stop's own answer and nothing else.
-            Delivery.update(state="unverified", detail="stopped before it was sent").where(
-                Delivery.request == request, Delivery.state == "frozen"
-            ).execute()
+        stage, turn, words = owed
+        try:
+            text = words()
+        except NotFound as error:
+            due(request, None, f"nothing to deliver: {error}")
+            return None
         stored = texts.store(text, now)
         Delivery.insert(
             id=f"{request}/{stage}",
@@ -75,22 +80,26 @@ def deliver(context: Context, delivery: Delivery) -> bool:
     return _send(context, delivery)
 
 
-def _owed(row: Request) -> tuple[str, str, str | None] | None:
-    """The stage, text and Turn of what the Source should get now."""
+def _owed(row: Request) -> tuple[str, str | None, Callable[[], str]] | None:
+    """The stage, Turn and text of what the Source should get now."""
+
+    def fixed(words: dict[str, str]) -> Callable[[], str]:
+        return lambda: prompts.in_language(words, row.language)
+
     if row.state == "stopped":
-        return ("stop", prompts.in_language(prompts.STOPPED, row.language), row.stop_target)
+        return ("stop", row.stop_target, fixed(prompts.STOPPED))
     turn = facts.last_ended(row.id)
     if turn is None or row.state != "open":
         return None
     if turn.status == "completed":
         stage = "answer" if turn.phase == "business" else f"recovery:{turn.phase}-{turn.ordinal}"
-        return (stage, _reply(turn, row.language), turn.id)
+        return (stage, turn.id, lambda: _reply(turn, row.language))
     if turn.status == "withdrawn":
         attempt = Attempt.get_or_none(Attempt.turn == turn.id)
         if attempt is None or attempt.reason == PERSON_FIRST:
             return None
-        return ("notice", prompts.in_language(prompts.NOT_CONTINUED, row.language), turn.id)
-    return ("notice", prompts.in_language(prompts.FAILED, row.language), turn.id)
+        return ("notice", turn.id, fixed(prompts.NOT_CONTINUED))
+    return ("notice", turn.id, fixed(prompts.FAILED))
 
 
 def _reply(turn: Turn, language: str) -> str:
@@ -108,12 +117,14 @@ def _send(context: Context, delivery: Delivery) -> bool:
         return _hold(context, delivery, str(error))
     if (refusal := _may_send(context, row, session)) is not None:
         return refusal(delivery)
+    if _uncertain_before(delivery) and not _within_key_window(context, delivery):
+        _set_state(context, delivery, "sending", "not sent again: the Source's promise about its key is over")
+        return True
     with context.journal.transaction():
         lock(session.id)
         now = context.journal.advance_clock().ms
-        if Request.get_by_id(row.id).state != row.state:
-            due(row.id, now)
-            return True
+        if not _wanted(delivery):
+            return _drop(delivery, now)
         ordinal = 1 + DeliveryIntent.select().where(DeliveryIntent.delivery == delivery.id).count()
         me = context.process
         DeliveryIntent.insert(
@@ -128,14 +139,18 @@ def _send(context: Context, delivery: Delivery) -> bool:
         Delivery.update(state="sending").where(Delivery.id == delivery.id).execute()
         events.append(row.id, "send_intent", now, stage=delivery.stage, ordinal=ordinal)
     context.checkpoint(CrashPoint.AFTER_DELIVERY_INTENT, delivery.id)
-    # Source and grant once more, after the intent: a message edited in this moment is not answered.
-    if (refusal := _may_send(context, row, session)) is not None:
-        _back_to_frozen(context, delivery, "not sent: Source or grant changed")
-        return refusal(delivery)
+    # Once more after the intent: a message edited, or a Request stopped, in this moment is not answered.
+    refusal = _may_send(context, row, session)
+    if refusal is not None or not _wanted(delivery):
+        _not_sent(context, delivery, "Source, grant or Request changed")
+        return True if refusal is None else refusal(delivery)
     try:
         receipt = context.source(session).reply(facts.source_ref(row, session), text, delivery.id)
+    except Busy as error:
+        _not_sent(context, delivery, str(error))
+        return _wait(context, delivery)
     except Refused as error:
-        _back_to_frozen(context, delivery, f"not sent: {error}")
+        _not_sent(context, delivery, str(error))
         return _hold(context, delivery, f"the Source refused the reply: {error}")
     except PortError:
         # Whatever the failure was, it is not known to have prevented the reply.
@@ -143,6 +158,22 @@ def _send(context: Context, delivery: Delivery) -> bool:
     context.checkpoint(CrashPoint.AFTER_SEND, delivery.id)
     _store_receipt(context, delivery, receipt, "answered")
     context.checkpoint(CrashPoint.AFTER_RECEIPT, delivery.id)
+    return True
+
+
+def _wanted(delivery: Delivery) -> bool:
+    """Whether the Request still wants this text: a stopped one only its stop's answer, a closed one none."""
+    state = Request.get_by_id(delivery.request).state
+    return bool(state == ("stopped" if delivery.stage == "stop" else "open"))
+
+
+def _drop(delivery: Delivery, now: int) -> bool:
+    """Give up a text that is no longer wanted. Inside a transaction."""
+    Delivery.update(state="unverified", detail="no longer wanted when it was to be sent").where(
+        Delivery.id == delivery.id
+    ).execute()
+    events.append(delivery.request, "dropped", now, stage=delivery.stage)
+    due(delivery.request, now)
     return True
 
 
@@ -214,10 +245,12 @@ def _settle(context: Context, delivery: Delivery) -> bool:
         _store_receipt(context, delivery, search.receipt, "found")
         return True
     if search is not None and search.absence_proven and _sender_gone(context, delivery):
-        _back_to_frozen(context, delivery, "absent: a complete read does not show it, and its sender is gone")
+        _set_state(context, delivery, "frozen", "absent: a complete read does not show it, and its sender is gone")
         return True
     if search is not None and _within_key_window(context, delivery) and _sender_gone(context, delivery):
-        _back_to_frozen(context, delivery, "sent again under the same key: the Source keeps at most one")
+        _set_state(
+            context, delivery, "frozen", "may be sent again: the Source keeps one reply under its key", again=True
+        )
         return True
     with context.journal.transaction():
         now = context.journal.advance_clock().ms
@@ -259,11 +292,23 @@ def _sender_gone(context: Context, delivery: Delivery) -> bool:
     return True
 
 
-def _back_to_frozen(context: Context, delivery: Delivery, why: str) -> None:
+def _set_state(context: Context, delivery: Delivery, state: str, why: str, *, again: bool = False) -> None:
+    """Store what became of a try: `not_sent` is certain, `send_again` is not."""
     with context.journal.transaction():
         now = context.journal.advance_clock().ms
-        Delivery.update(state="frozen", detail=why).where(Delivery.id == delivery.id).execute()
-        events.append(delivery.request, "not_sent", now, stage=delivery.stage, why=why)
+        Delivery.update(state=state, detail=why).where(Delivery.id == delivery.id).execute()
+        events.append(delivery.request, "send_again" if again else "not_sent", now, stage=delivery.stage, why=why)
+        due(delivery.request, now)
+
+
+def _uncertain_before(delivery: Delivery) -> bool:
+    """Whether an earlier try of this Delivery may have arrived."""
+    return events.happened(delivery.request, "send_again", stage=delivery.stage)
+
+
+def _not_sent(context: Context, delivery: Delivery, why: str) -> None:
+    """This try certainly did not arrive. It says nothing about an earlier one that may have."""
+    _set_state(context, delivery, "sending" if _uncertain_before(delivery) else "frozen", f"not sent: {why}")
 
 
 def _give_up(context: Context, delivery: Delivery, why: str) -> bool:

@@ -10,11 +10,11 @@ import json
 from contextlib import suppress
 from dataclasses import asdict
 
-from oncemore.engine import events, facts, judging
-from oncemore.engine.context import Context, due, let_go, lock, wake
+from oncemore.engine import events, facts, judging, texts
+from oncemore.engine.context import Context, due, let_go, lock, look, wake
 from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.deliveries import PERSON_FIRST
-from oncemore.engine.errors import Busy, FactsChanged, PortError, Refused
+from oncemore.engine.errors import Busy, FactsChanged, NotFound, PortError, Refused
 from oncemore.engine.ports import GrantReading, Inventory, Profile, SessionView
 from oncemore.engine.tables import Attempt, Request, Session, SessionThread, StartIntent, Turn
 
@@ -22,23 +22,55 @@ STARTS = 2
 """How often one Turn's start may be tried: once, and once more after the first was proven never to have happened."""
 
 
-def claim(context: Context, session: str) -> Turn | None:
-    """Take the next Turn of the queue: the oldest of a person's, else the recovery; None when none may run now."""
+def claim(context: Context, session: str, request: str) -> Turn | None:
+    """Take the next Turn of the queue: the oldest of a person's that is not held, else the recovery.
+
+    None when none may run now: one runs, or the oldest waits for something outside and keeps its place.
+
+    Args:
+        request: the Request that is being advanced; its own Turn may be taken before its next look is due.
+    """
     with context.journal.transaction():
         row = lock(session)
         if row.active_turn is not None:
             return None
-        queued = Turn.select().where(Turn.session == session, Turn.status == "queued").order_by(Turn.position)
-        turns = list(queued)
-        turn = next((t for t in turns if t.phase == "business"), turns[0] if turns else None)
+        now = context.journal.advance_clock().ms
+        turn = _next(session, request, now)
         if turn is None:
             return None
-        now = context.journal.advance_clock().ms
+        look(turn.request)
         Session.update(active_turn=turn.id).where(Session.id == session).execute()
         events.append(turn.request, "claimed", now, turn=turn.id)
     context.checkpoint(CrashPoint.AFTER_CLAIM, turn.id)
     assert isinstance(turn, Turn)
     return turn
+
+
+def _next(session: str, request: str, now: int) -> Turn | None:
+    turns = list(Turn.select().where(Turn.session == session, Turn.status == "queued").order_by(Turn.position))
+    people = [turn for turn in turns if turn.phase == "business"]
+    for turn in people:
+        owner = Request.get_by_id(turn.request)
+        if owner.held is not None and turn.request != request:
+            continue  # it needs a person; whoever wrote after it need not wait for that
+        waits = owner.due_at is None or owner.due_at > now
+        return None if waits and turn.request != request else turn
+    return None if people else next(iter(turns), None)
+
+
+def wait_for_turn(context: Context, request: str) -> None:
+    """Nothing of the Session may run now: look again later; a recovery whose patience is over is withdrawn."""
+    with context.journal.transaction():
+        now = context.journal.advance_clock().ms
+        attempt = Attempt.get_or_none(Attempt.request == request, Attempt.open == True)  # noqa: E712
+        if attempt is not None:
+            patience = context.rules.patience(events.latest(request, "reserved")["policy"])
+            turn = Turn.get_or_none(Turn.id == attempt.turn, Turn.status == "queued")
+            if turn is not None and patience is not None and now - attempt.reserved_at >= patience:
+                lock(turn.session)
+                withdraw(turn, "patience", now)
+                return
+        due(request, now + context.settings.retry_outside)
 
 
 def begin(context: Context, turn: Turn) -> bool:
@@ -49,6 +81,7 @@ def begin(context: Context, turn: Turn) -> bool:
     session = Session.get_by_id(turn.session)
     grant: GrantReading | None = None
     try:
+        texts.fetch(turn.input_digest)
         if context.ports.grants is None:
             raise PortError("no grants are configured")
         grant = context.ports.grants.read(facts.grant_ref(session))
@@ -64,6 +97,8 @@ def begin(context: Context, turn: Turn) -> bool:
         return _again(context, turn, f"busy: {error}", context.settings.retry_outside)
     except Refused as error:
         return _held(context, turn, f"the runtime does not keep to what was granted: {error}")
+    except NotFound as error:
+        return _held(context, turn, f"not started: {error}")
     except FactsChanged:
         return _again(context, turn, "the journal changed", 0)
     except PortError as error:
@@ -245,8 +280,13 @@ def _held(context: Context, turn: Turn, why: str) -> bool:
     with context.journal.transaction():
         now = context.journal.advance_clock().ms
         lock(turn.session)
-        if turn.phase == "business":
+        if turn.phase == "business" and Request.get_by_id(turn.request).state != "open":
+            Turn.update(status="withdrawn", detail=why, ended_at=now).where(Turn.id == turn.id).execute()
+            Session.update(active_turn=None).where(Session.id == turn.session).execute()
+            due(turn.request, now)
+        elif turn.phase == "business":
             let_go(turn.session, turn, now, None, why, held=why)
+            wake(turn.session, now)
         else:
             withdraw(turn, why, now)
     return False

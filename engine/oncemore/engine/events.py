@@ -41,6 +41,12 @@ def latest(request: str, kind: str) -> dict[str, Any]:
     return found
 
 
+def happened(request: str, kind: str, **body: Any) -> bool:
+    """Whether an event of a kind has these values in its body."""
+    found = Event.select(Event.body).where(Event.request == request, Event.kind == kind)
+    return any(body.items() <= json.loads(event.body).items() for event in found)
+
+
 def verify(request: str) -> str | None:
     """None when the Request's chain is whole; else a sentence that says where it breaks."""
     previous, count = "", 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from oncemore.engine import admission, deliveries, dispatch, events, facts, reconciliation, running
-from oncemore.engine.context import Context, due, lock
+from oncemore.engine.context import Context, due, lock, look
 from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.errors import FactsChanged, NotFound, PortError
 from oncemore.engine.tables import Attempt, Delivery, Request, Session, Turn
@@ -39,6 +39,8 @@ def advance(context: Context, request: str) -> None:
 
 def _step(context: Context, request: str) -> bool:
     """One step; whether there may be another at once."""
+    with context.journal.transaction():
+        look(request)
     row = Request.get_by_id(request)
     session = Session.get_by_id(row.session)
     if session.active_turn is not None:
@@ -48,8 +50,9 @@ def _step(context: Context, request: str) -> bool:
         if not changed and turn.request != request:
             _later(context, request)
         return changed
-    if deliveries.freeze(context, request):
-        return True
+    frozen = deliveries.freeze(context, request)
+    if frozen is not False:
+        return frozen is True
     pending = deliveries.unsettled(request)
     if pending is not None:
         return deliveries.deliver(context, pending)
@@ -66,16 +69,16 @@ def _queued(request: str) -> bool:
 
 
 def _run_next(context: Context, session: str, request: str) -> bool:
-    turn = dispatch.claim(context, session)
+    turn = dispatch.claim(context, session, request)
     if turn is None:
-        _later(context, request)
+        dispatch.wait_for_turn(context, request)
         return False
     if dispatch.begin(context, turn):
         run(context, turn)
     if turn.request == request:
-        fresh = Request.get_by_id(request)
-        return bool(fresh.due_at is not None and fresh.due_at <= context.journal.now().ms)
-    return True
+        return _due_now(context, request)
+    # Another Request's Turn went first. If it could not run now, this one waits for it.
+    return not _queued(turn.request)
 
 
 def run(context: Context, turn: Turn) -> None:
@@ -104,8 +107,12 @@ def _conclude(context: Context, row: Request) -> bool:
     with suppress(PortError):
         context.runtime(Session.get_by_id(row.session)).release(facts.session_view(row.session))
     admission.admit(context, row.id)
-    fresh = Request.get_by_id(row.id)
-    return bool(fresh.due_at is not None and fresh.due_at <= context.journal.now().ms)
+    return _due_now(context, row.id)
+
+
+def _due_now(context: Context, request: str) -> bool:
+    at = Request.get_by_id(request).due_at
+    return at is not None and at <= context.journal.now().ms
 
 
 def _later(context: Context, request: str) -> None:

@@ -15,9 +15,11 @@ from typing import Literal
 import peewee as pw
 
 from oncemore.engine import events, prompts, texts
+from oncemore.engine.context import wake
 from oncemore.engine.errors import Conflict, NotFound
 from oncemore.engine.journal import Journal
 from oncemore.engine.ports import GrantRef
+from oncemore.engine.process import Process
 from oncemore.engine.tables import Attempt, Delivery, Request, Session, StartIntent, Turn
 
 MESSAGE_LENGTH = 200_000
@@ -137,6 +139,8 @@ def accept(journal: Journal, session: str, arrival: Arrival, *, word: Callable[[
             state="open",
             stop_origin="none",
             due_at=now,
+            words=0,
+            words_seen=0,
             created_at=now,
             head="",
             events=0,
@@ -145,8 +149,11 @@ def accept(journal: Journal, session: str, arrival: Arrival, *, word: Callable[[
         mark = word()
         queue_turn(request, "business", 1, prompts.request_input(arrival.text, mark), mark, now)
         # A recovery that waits must see this message at once, not at its next look.
-        Request.update(due_at=now).where(
-            Request.session == session, Request.state == "open", Request.due_at.is_null(False)
+        Request.update(due_at=now, words=Request.words + 1).where(
+            Request.session == session,
+            Request.state == "open",
+            Request.due_at.is_null(False),
+            Request.id != request,
         ).execute()
     return request
 
@@ -204,9 +211,9 @@ def stop(journal: Journal, request: str, origin: Literal["user", "operator", "sy
         for turn in Turn.select().where(Turn.request == request, Turn.status == "queued", Turn.phase == "business"):
             if turn.id != target:
                 Turn.update(status="withdrawn", ended_at=now).where(Turn.id == turn.id).execute()
-        Request.update(state="stopped", stop_origin=origin, stop_target=target, due_at=now, held=None).where(
-            Request.id == request
-        ).execute()
+        Request.update(state="stopped", stop_origin=origin, stop_target=target).where(Request.id == request).execute()
+        _due_now(request, now)
+        wake(row.session, now)
         events.append(request, "stopped", now, origin=origin, target=target, why=why)
 
 
@@ -226,7 +233,7 @@ def release(journal: Journal, request: str, why: str, *, saw: Saw | None = None,
         raise Conflict("a release needs a reason")
     with journal.transaction():
         now = journal.advance_clock().ms
-        row = _open_request(request, ended_too=saw is not None)
+        row = _open_request(request, ended_too=saw is not None or close)
         _lock(row.session)
         if saw in ("delivered", "not-delivered"):
             _settle_delivery(request, saw, now)
@@ -235,7 +242,9 @@ def release(journal: Journal, request: str, why: str, *, saw: Saw | None = None,
         if close:
             _close(row, now)
         else:
-            Request.update(due_at=now, waiting_since=now, held=None).where(Request.id == request).execute()
+            Request.update(waiting_since=now).where(Request.id == request).execute()
+            _due_now(request, now)
+        wake(row.session, now)
         events.append(request, "released", now, why=why, saw=saw, close=close)
 
 
@@ -245,7 +254,8 @@ def opt_out(journal: Journal, request: str) -> None:
         now = journal.advance_clock().ms
         row = _open_request(request)
         _lock(row.session)
-        Request.update(opted_out=True, due_at=now).where(Request.id == request).execute()
+        Request.update(opted_out=True).where(Request.id == request).execute()
+        _due_now(request, now)
         events.append(request, "opted_out", now)
 
 
@@ -268,6 +278,11 @@ def close_session(journal: Journal, session: str) -> None:
         ):
             raise Conflict(f"the Session {session} still has work; stop it first")
         Session.update(state="closed").where(Session.id == session).execute()
+
+
+def _due_now(request: str, now: int) -> None:
+    """A person's word: whatever the executor is about to say of the Request's next look, it is due at once."""
+    Request.update(due_at=now, held=None, words=Request.words + 1).where(Request.id == request).execute()
 
 
 def _check_text(text: str) -> None:
@@ -296,6 +311,11 @@ def _open_request(request: str, *, ended_too: bool = False) -> Request:
     return row
 
 
+def _senders_gone(turn: str) -> bool:
+    intents = StartIntent.select().where(StartIntent.turn == turn)
+    return all(Process(one.host, one.boot, one.pid, one.pid_started).gone() for one in intents)
+
+
 def _close(row: Request, now: int) -> None:
     if Session.get_by_id(row.session).active_turn in {
         turn.id for turn in Turn.select(Turn.id).where(Turn.request == row.id)
@@ -306,7 +326,11 @@ def _close(row: Request, now: int) -> None:
         Attempt.request == row.id,
         Attempt.open == True,  # noqa: E712
     ).execute()
-    Request.update(state="answered", due_at=None, held=None).where(Request.id == row.id).execute()
+    state = "answered" if row.state == "open" else row.state
+    Delivery.update(state="unverified", detail="closed by a person").where(
+        Delivery.request == row.id, Delivery.state == "frozen"
+    ).execute()
+    Request.update(state=state, due_at=None, held=None, words=Request.words + 1).where(Request.id == row.id).execute()
 
 
 def _settle_delivery(request: str, saw: Saw, now: int) -> None:
@@ -329,6 +353,9 @@ def _settle_start(session: str, request: str, saw: Saw, now: int) -> None:
     turn = Turn.get_or_none(Turn.id == active, Turn.request == request, Turn.status == "starting")
     if turn is None or not StartIntent.select().where(StartIntent.turn == turn.id).exists():
         raise Conflict(f"no start of {request} is ambiguous")
+    # A worker that is in the middle of the call has not called it ambiguous; its answer may still come.
+    if Request.get_by_id(request).held is None and not _senders_gone(turn.id):
+        raise Conflict(f"a worker is starting {turn.id} just now; use `stop` to end it")
     ended = "a person saw that it ran" if saw == "ran" else "a person saw that it did not run"
     Turn.update(status="failed", error="other", detail=ended, ended_at=now).where(Turn.id == turn.id).execute()
     Attempt.update(state="ambiguous" if saw == "ran" else "failed", open=False, reason=ended, settled_at=now).where(

@@ -51,14 +51,15 @@ class Journal:
         worker: take the worker's lock; a second worker on the same file is refused.
 
     Raises:
-        JournalRefused: the folder or file is open to others, another worker holds it, or this process has a journal
-            open already: the tables know one at a time.
+        JournalRefused: the folder or file cannot be used, is open to others, another worker holds it, or this process
+            has a journal open already: the tables know one at a time.
     """
 
     def __init__(self, path: Path, *, clock: Callable[[], int] = system_clock, worker: bool = False) -> None:
-        self.path = path
         self.clock = clock
         _folder(path.parent)
+        # One file has one lock, whatever name it is reached by.
+        self.path = path = path.resolve()
         self._lock = _hold(path.with_name(path.name + ".worker")) if worker else None
         old = os.umask(0o077)
         try:
@@ -75,6 +76,9 @@ class Journal:
             database.initialize(self._database)
             self._database.connect()
             self._migrate()
+        except (pw.DatabaseError, OSError) as error:
+            self.close()
+            raise JournalRefused(f"the journal {path} cannot be used: {error}") from error
         except BaseException:
             self.close()
             raise
@@ -91,9 +95,17 @@ class Journal:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """One unit of work that no other writer interleaves with; rolled back whole on any exception."""
-        with self._database.atomic("IMMEDIATE"):
-            yield
+        """One unit of work that no other writer interleaves with; rolled back whole on any exception.
+
+        Raises:
+            JournalRefused: the database could not be written: its disk is full, it is read-only, or somebody keeps it
+                locked.
+        """
+        try:
+            with self._database.atomic("IMMEDIATE"):
+                yield
+        except pw.OperationalError as error:
+            raise JournalRefused(f"the journal {self.path} cannot be written: {error}") from error
 
     def now(self) -> Moment:
         """The time; stored inside a transaction by `advance_clock`, so that it never runs backwards over a restart."""
@@ -123,7 +135,10 @@ def _folder(folder: Path) -> None:
 
 
 def _private(path: Path, mode: int) -> None:
-    found = stat.S_IMODE(path.stat().st_mode)
+    status = path.stat()
+    found = stat.S_IMODE(status.st_mode)
+    if mode == 0o600 and not stat.S_ISREG(status.st_mode):
+        raise JournalRefused(f"{path} is no file; the journal needs a file of its own there")
     if found & ~mode:
         raise JournalRefused(
             f"{path} is open to others (mode {found:04o}); the journal holds people's texts. Run: chmod {mode:o} {path}"
@@ -131,7 +146,10 @@ def _private(path: Path, mode: int) -> None:
 
 
 def _hold(path: Path) -> int:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise JournalRefused(f"the worker's lock {path} cannot be taken: {error.strerror}") from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

@@ -6,6 +6,8 @@ from it while we hold the native writer lock and the sender is gone; neither, an
 
 from __future__ import annotations
 
+import json
+
 from oncemore.engine import events, facts, running
 from oncemore.engine.context import Context, due, let_go, lock
 from oncemore.engine.dispatch import STARTS
@@ -42,6 +44,14 @@ def _settle_start(context: Context, turn: Turn) -> bool:
     if len(found) == 1:
         running.receive(context, turn.id, found[0].native, "found")
         return True
+    nameless = _nameless(turn, inventory) if not found else []
+    if len(nameless) == 1:
+        # A turn may be stored before its message is. One that was not there before, in a thread that was ours, is taken
+        # for this one: at worst a Turn that never ran is called interrupted; it never runs twice.
+        running.receive(context, turn.id, nameless[0], "nameless")
+        return True
+    if nameless:
+        return _look_again(context, turn, "there are native turns without a name")
     if found:
         running.settle(context, turn.id, Observation("failed", True, error="other"), running.MERGED)
         return True
@@ -57,6 +67,17 @@ def _settle_start(context: Context, turn: Turn) -> bool:
         due(turn.request, now)
         events.append(turn.request, "absent", now, turn=turn.id, tried=tried, inventory=inventory.digest)
     return True
+
+
+def _nameless(turn: Turn, inventory: Inventory) -> list[NativeTurn]:
+    """Native turns without a client id that were not there when the intent was stored."""
+    intents = StartIntent.select().where(StartIntent.turn == turn.id)
+    held = {turn_id for intent in intents for turn_id in json.loads(intent.held)}
+    return [
+        record.native
+        for record in inventory.turns
+        if record.native.turn_id not in held and all(client_id is None for client_id in record.client_ids)
+    ]
 
 
 def _settle_run(context: Context, turn: Turn, native: NativeTurn) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -26,7 +27,15 @@ GATES = ("gate", "protected_action", "handoff", "proposals")
 
 ReportState = Literal["none", "valid", "invalid"]
 
-_PATH = re.compile(r"(?<![\w/.:])(?:~|/(?!/))(?:[\w.@+-]+/)*[\w.@+-]+|\b[A-Za-z]:\\[^\s\"'<>|]+")
+BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Characters that turn the direction of what follows, by which a text can be made to read as another one."""
+
+_PATH = re.compile(
+    r"file://\S+"
+    r"|(?<![\w/.:])(?:~[\w.-]*/|/(?!/))(?:[\w.@+-]+/)*[\w.@+-]+/?"
+    r"|\b[A-Za-z]:[\\/][^\s\"'<>|]+"
+    r"|\\\\[\w.$-]+\\[^\s\"'<>|]+"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +98,7 @@ def parse(answer: str, word: str) -> Response:
     content = _parse_object(answer[start + len(tags.opening) : end])
     if content is None:
         return Response(text=text, report_state="invalid")
-    gates = tuple(name for name in GATES if content.get(name) not in (None, [], False))
+    gates = tuple(name for name in GATES if content.get(name) not in (None, []))
     return _with_report(text, content, gates)
 
 
@@ -107,7 +116,7 @@ def _with_report(text: str, content: dict[str, Any], gates: tuple[str, ...]) -> 
     if "report" not in content:
         return Response(text=text, gates=gates)
     report = _report(content["report"])
-    if report is None or gates:
+    if report is None or gates or set(content) - {"report", *GATES}:
         return Response(text=text, report_state="invalid", gates=gates)
     return Response(text=text, report=report, report_state="valid")
 
@@ -117,9 +126,15 @@ def _report(found: object) -> Report | None:
         return None
     completed, remaining = found["completed"], found["remaining"]
     for part in (completed, remaining):
-        if not isinstance(part, str) or not 1 <= len(part) <= REPORT_LENGTH or not part.strip():
+        if not isinstance(part, str) or not 1 <= len(part) <= REPORT_LENGTH or not _readable(part):
             return None
     return Report(completed=redact(_storable(completed)), remaining=redact(_storable(remaining)))
+
+
+def _readable(text: str) -> bool:
+    """Whether there is something to read, and nothing that a terminal or page could take for a command."""
+    commands = any(unicodedata.category(char) == "Cc" and char not in "\n\t" for char in text)
+    return not commands and BIDI.isdisjoint(text) and any(char.isalnum() for char in text)
 
 
 def _parse_object(text: str) -> dict[str, Any] | None:
@@ -145,5 +160,11 @@ def _refuse(constant: str) -> Any:
 
 def _without_envelopes(answer: str, tags: Tags) -> str:
     """The readable text of an answer whose envelopes do not count: what the tags enclose, or leave open, goes."""
-    text = re.sub(re.escape(tags.opening) + r".*?" + re.escape(tags.closing), "", answer, flags=re.DOTALL)
-    return text.split(tags.opening)[0].replace(tags.closing, "").strip()
+    before, *opened = answer.split(tags.opening)
+    kept = [before]
+    for part in opened:
+        _, closing, after = part.partition(tags.closing)
+        if not closing:
+            break
+        kept.append(after)
+    return "".join(kept).replace(tags.closing, "").strip()

@@ -48,6 +48,11 @@ class Rulebook:
         """Judge facts that were read back, by all policies at their levels."""
         return decide(self._evaluator, case, stage=stage, origin="read_back", request=request, levels=levels)
 
+    def patience(self, policy: str) -> int | None:
+        """For how long the policy may wait, milliseconds; None for ever, and for a policy that is no longer there."""
+        found = self._policies.get(policy)
+        return None if found is None else found.patience
+
     def attempt(self, policy: str) -> str:
         """The kind of Attempt that the policy spends.
 

@@ -7,6 +7,7 @@ Turn ends and never changes again.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 
 from oncemore.engine import events, facts, texts
@@ -71,10 +72,15 @@ CANCEL_PATIENCE = 60_000
 def watch(context: Context, turn: Turn, native: NativeTurn) -> Observation | None:
     """Wait for the end; interrupt on a stop or when the time is over. None when the runtime can no longer be asked."""
     runtime = context.runtime(Session.get_by_id(turn.session))
-    started = Turn.get_by_id(turn.id).started_at or context.journal.now().ms
+    if not _still_granted(context, turn):
+        with context.journal.transaction():
+            events.append(turn.request, "workspace_changed", context.journal.advance_clock().ms, turn=turn.id)
+        with suppress(PortError):
+            runtime.cancel(native)
+    began = context.ticks()
     told = timed_out = False
     retries = 0
-    cancelled: int | None = None
+    cancelled: float | None = None
     while True:
         try:
             seen = runtime.observe(native, context.settings.slice / 1000)
@@ -89,19 +95,37 @@ def watch(context: Context, turn: Turn, native: NativeTurn) -> Observation | Non
         if seen.ended:
             late = timed_out and seen.status == "interrupted"
             return replace(seen, error="hard_timeout") if late else seen
-        now = context.journal.now().ms
+        ticks = context.ticks()
         if cancelled is not None:
-            if now - cancelled > CANCEL_PATIENCE:
+            if ticks - cancelled > CANCEL_PATIENCE:
                 return None
             continue
         stopped = Request.get_by_id(turn.request).state == "stopped"
-        timed_out = now - started > context.settings.hard_timeout
+        timed_out = ticks - began > context.settings.hard_timeout
         if stopped or timed_out:
             try:
                 runtime.cancel(native)
             except PortError:
                 return None
-            cancelled = now
+            cancelled = ticks
+
+
+def _still_granted(context: Context, turn: Turn) -> bool:
+    """Whether the workspace is still the granted folder now that the runtime works in it; unknown does not count as no.
+
+    The runtime resolves the folder's path itself, so that a folder put in its place between loading and starting is
+    seen only here.
+    """
+    try:
+        if context.ports.grants is None:
+            return False
+        grant = context.ports.grants.read(facts.grant_ref(Session.get_by_id(turn.session)))
+    except PortError:
+        return True
+    if grant.workspace is not None:
+        grant.workspace.close()
+    state = grant.readings.get("grant.state")
+    return state is None or state.status != "known" or state.value == "intact"
 
 
 def _note_retries(context: Context, turn: Turn, retries: int) -> None:
@@ -115,13 +139,13 @@ def _note_retries(context: Context, turn: Turn, retries: int) -> None:
 
 def settle(context: Context, turn: str, seen: Observation, detail: str | None = None) -> None:
     """End the Turn with what was seen, its Attempt with it, and free the Session. Earlier Turns are not touched."""
+    response = Response(text="") if seen.answer is None else parse(seen.answer, Turn.get_by_id(turn).word)
     with context.journal.transaction():
         row = Turn.get_by_id(turn)
         lock(row.session)
         if row.ended_at is not None:
             return
         now = context.journal.advance_clock().ms
-        response = parse(seen.answer, row.word) if seen.answer is not None else Response(text="")
         completed = seen.status == "completed"
         status = "timed_out" if seen.error == "hard_timeout" else seen.status
         reply = texts.store(response.text, now) if completed and response.text else None

@@ -82,7 +82,8 @@ class SessionThread(Row):
 
 
 class Request(Row):
-    """One human message that asked for work. `head` is the end of its event chain."""
+    """One human message that asked for work. `head` is the end of its event chain. `words` counts what people said of
+    it since (stop, release, a newer message …), `words_seen` how many of them the step in hand knew."""
 
     id = pw.TextField(primary_key=True)
     session = pw.TextField()
@@ -105,6 +106,8 @@ class Request(Row):
     due_at = pw.BigIntegerField(null=True)
     waiting_since = pw.BigIntegerField(null=True)
     held = pw.TextField(null=True)
+    words = pw.BigIntegerField()
+    words_seen = pw.BigIntegerField()
     created_at = pw.BigIntegerField()
     head = pw.TextField()
     events = pw.BigIntegerField()

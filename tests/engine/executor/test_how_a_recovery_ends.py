@@ -168,17 +168,30 @@ def test_a_stop_interrupts_what_runs_and_only_its_own_answer_is_delivered(w: Wor
 def test_a_turn_that_takes_too_long_is_interrupted_and_said_to_have_timed_out(w: World) -> None:
     w.plot.first = hanging(w)
     request = w.ask()
+    passed = [0.0]
 
     def later(point: str, about: str) -> None:
         if point == "while_running":
             assert w.model.wait_for_calls(1)
-            w.offset += 1_000_000
+            passed[0] = 1_000_000
 
-    with w.worker(checkpoint=later, slice=50) as worker:
+    with w.worker(checkpoint=later, slice=50, ticks=lambda: passed[0]) as worker:
         worker.run_due()
     turn = w.first_turn(request)
     assert (turn["status"], turn["error"]) == ("timed_out", "hard_timeout")
     assert w.replies() == [prompts.FAILED["en"]]
+
+
+def test_a_clock_that_is_set_forward_ends_no_healthy_turn(w: World) -> None:
+    w.ask()
+
+    def forward(point: str, about: str) -> None:
+        if point == "while_running":
+            w.offset += 3_600_000
+
+    with w.worker(checkpoint=forward) as worker:
+        worker.run_due()
+    assert w.row("select status from turn")["status"] == "completed"
 
 
 def test_a_runtime_that_does_not_get_through_to_its_model_is_seen(w: World) -> None:

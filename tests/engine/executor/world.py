@@ -127,6 +127,7 @@ class World:
         checkpoint: Checkpoint = unobserved,
         source: Callable[[Inbox], Source] = lambda inbox: inbox,
         before_deciding: Callable[[], None] = lambda: None,
+        ticks: Callable[[], float] | None = None,
         **settings: int,
     ) -> Iterator[Worker]:
         """A worker in this process, with parts that misbehave around the real ones."""
@@ -135,6 +136,8 @@ class World:
             context = wiring.context(house, cast(Rulebook, book), checkpoint)
             context.ports = replace(context.ports, sources={"inbox": source(house.inbox)})
             context.settings = replace(context.settings, **settings)
+            if ticks is not None:
+                context.ticks = ticks
             self.inside = house
             try:
                 yield Worker(context)

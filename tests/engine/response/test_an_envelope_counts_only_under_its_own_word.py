@@ -96,6 +96,9 @@ def test_a_damaged_envelope_gives_no_report_and_hides_no_text(damaged: str) -> N
         {**REPORT, "remaining": "   "},
         {**REPORT, "completed": "x" * (REPORT_LENGTH + 1)},
         {**REPORT, "completed": ["a"]},
+        {**REPORT, "completed": "\u200b"},
+        {**REPORT, "completed": "done\u0000"},
+        {**REPORT, "completed": "done\u202etxt"},
         "part two is left",
         None,
     ],
@@ -115,6 +118,8 @@ def test_the_longest_report_is_kept() -> None:
     ("part", "content"),
     [
         ("gate", {"summary": "may I?"}),
+        ("gate", 0),
+        ("gate", False),
         ("protected_action", {"operation": "merge"}),
         ("handoff", {"to": "x"}),
         ("proposals", [{"todo": "x"}]),
@@ -124,6 +129,24 @@ def test_a_report_beside_something_that_asks_for_a_person_is_dropped(part: str, 
     response = parse(answer({"report": REPORT, part: content}), WORD)
     assert (response.report, response.report_state, response.gates) == (None, "invalid", (part,))
     assert response.text == "Part one is written."
+
+
+def test_a_part_that_nobody_knows_beside_a_report_drops_it() -> None:
+    response = parse(answer({"report": REPORT, "Gate": True}), WORD)
+    assert (response.report, response.report_state) == (None, "invalid")
+
+
+def test_an_answer_of_nothing_but_opening_tags_is_read_at_once() -> None:
+    """Its length is beyond what a quadratic reading would ever finish within the suite."""
+    assert parse(TAGS.opening * 400_000, WORD).text == ""
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/home/ann/notes", "~/notes", "~ann/notes", "C:\\x\\y", "C:/x/y", "\\\\srv\\share\\x", "file:///etc/passwd"],
+)
+def test_every_form_of_a_local_path_is_redacted(path: str) -> None:
+    assert redact(f"see {path} there") == "see [path] there"
 
 
 def test_paths_in_a_report_are_redacted_and_it_stays_valid() -> None:
@@ -152,7 +175,8 @@ def test_any_answer_can_be_parsed_and_none_without_the_word_reports(text: str) -
 
 def test_half_a_surrogate_pair_is_replaced_so_that_the_answer_can_be_kept() -> None:
     response = parse(
-        "a\ud800b " + enveloped('{"report": {"completed": "\\ud83d", "remaining": "r", "effects_settled": true}}'), WORD
+        "a\ud800b " + enveloped('{"report": {"completed": "a\\ud83d", "remaining": "r", "effects_settled": true}}'),
+        WORD,
     )
     assert response.text == "a\ufffdb"
     assert response.report is not None

@@ -17,7 +17,7 @@ TABLES = [
         delegated integer not null, steered integer not null, opted_out integer not null,
         state text not null check (state in ('open', 'answered', 'stopped', 'superseded')),
         stop_origin text not null check (stop_origin in ('none', 'user', 'operator', 'system')), stop_target text,
-        due_at integer, waiting_since integer, held text, created_at integer not null, head text not null,
+        due_at integer, waiting_since integer, held text, words integer not null, words_seen integer not null, created_at integer not null, head text not null,
         events integer not null, unique (session, message), unique (session, position)) strict""",
     "create index request_due on request (due_at) where due_at is not null",
     """create table turn (id text primary key, session text not null references session (id),
