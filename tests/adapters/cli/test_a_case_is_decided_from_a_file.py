@@ -61,6 +61,52 @@ def test_a_policy_in_shadow_does_not_fire_by_its_level(run: Run, rules: Path, tm
     assert (record["outcome"], record["level"]) == ("fire", "shadow")
 
 
+def test_a_level_is_named_with_what_it_makes_of_the_answer(run: Run, rules: Path, tmp_path: Path) -> None:
+    fires = case(tmp_path / "case.json")
+    told = run("decide", "--facts", fires, "--policies", rules, "--levels", "--format", "pretty").stdout
+    assert told.startswith(f"{POLICY} would fire; in shadow, so nothing would be done.\n")
+    assert "may be done" not in told
+    (rules / "levels.yaml").write_text(f"{POLICY}: enforce\n")
+    told = run("decide", "--facts", fires, "--policies", rules, "--levels", "--format", "pretty").stdout
+    assert "may be done. Its level is enforce." in told.splitlines()[0]
+    told = run("decide", "--facts", fires, "--policies", rules, "--format", "pretty").stdout
+    assert "level" not in told.splitlines()[0]
+
+
+def test_policies_that_are_all_off_are_said_to_be(run: Run, rules: Path, tmp_path: Path) -> None:
+    (rules / "levels.yaml").write_text(f"{POLICY}: off\n")
+    facts = case(tmp_path / "case.json")
+    answer = run("decide", "--facts", facts, "--policies", rules, "--levels", "--format", "pretty")
+    assert (answer.exit_code, answer.stdout) == (1, "")
+    assert "every one is off" in answer.stderr
+
+
+def test_a_case_may_come_from_standard_input(run: Run, rules: Path, tmp_path: Path) -> None:
+    text = case(tmp_path / "case.json").read_text()
+    answer = run("decide", "--facts", "-", "--policies", rules, stdin=text)
+    assert (answer.exit_code, json.loads(answer.stdout)["outcome"]) == (0, "fire")
+    answer = run("decide", "--facts", "-", "--policies", rules, stdin=text[:-3])
+    assert answer.exit_code == 2
+    assert "--> <stdin>:1:" in answer.stderr and "not JSON" in answer.stderr
+
+
+def test_a_policy_that_is_not_concerned_is_told_by_its_when_alone(run: Run, rules: Path, tmp_path: Path) -> None:
+    facts = case(tmp_path / "case.json", turn__status="running")
+    told = run("explain", "--facts", facts, "--policies", rules).stdout
+    assert "turn.status is running, wanted == completed" in told
+    assert "backoff" not in told
+    assert "backoff" in run("explain", "--facts", facts, "--policies", rules, "--all-gates").stdout
+
+
+def test_no_sentence_is_told_twice_to_the_person_who_asked(run: Run, rules: Path, tmp_path: Path) -> None:
+    text = (rules / f"{POLICY}.yaml").read_text("utf-8")
+    (rules / "other.yaml").write_text(text.replace(f"policy: {POLICY}", "policy: other"))
+    facts = case(tmp_path / "case.json")
+    told = run("explain", "--facts", facts, "--policies", rules, "--audience", "user").stdout
+    assert told == "Somebody has to look at it.\n"
+    assert len(run("explain", "--facts", facts, "--policies", rules).stdout.split("none of them acts")) == 3
+
+
 def test_one_policy_can_be_asked_alone(run: Run, tmp_path: Path) -> None:
     answer = run("decide", "--facts", case(tmp_path / "case.json"), "--policy", POLICY)
     assert [record["policy"]["name"] for record in json.loads(answer.stdout)["decisions"]] == [POLICY]
@@ -120,3 +166,28 @@ def test_a_case_from_a_file_is_explained(run: Run, rules: Path, tmp_path: Path) 
 def test_explain_wants_exactly_one_thing_to_explain(run: Run, tmp_path: Path) -> None:
     assert run("explain").exit_code == 2
     assert run("explain", "abc", "--facts", case(tmp_path / "case.json")).exit_code == 2
+    for arguments in (["--request", ""], [""]):
+        answer = run("explain", *arguments)
+        assert answer.exit_code == 2
+        assert "is empty" in answer.stderr
+
+
+USUAL = ["ONCEMORE_POLICIES", "./policies if it holds a policy", "the shipped ones"]
+
+
+@pytest.mark.parametrize(
+    ("command", "order"),
+    [
+        ("check", ["left out:", "ONCEMORE_POLICIES", "./policies if it holds a policy", "the shipped ones"]),
+        ("test", ["Left out: those beside the test file", *USUAL]),
+        ("decide", ["Left out:", *USUAL]),
+        ("explain", ["Left out:", *USUAL]),
+        ("work", ["Left out: `policies:` of oncemore.yaml", *USUAL]),
+        ("levels", ["Left out: `policies:` of oncemore.yaml", *USUAL]),
+    ],
+)
+def test_help_says_in_which_order_policies_are_looked_for(run: Run, command: str, order: list[str]) -> None:
+    told = " ".join(run(command, "--help").stdout.split())
+    begin = told.index(order[0])
+    places = [told.index(part, begin) for part in order]
+    assert places == sorted(places)

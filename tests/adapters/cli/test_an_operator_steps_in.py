@@ -40,9 +40,43 @@ def test_a_reason_is_needed(run: Run, story: Story, waiting: Path, command: str)
 def test_a_release_is_recorded_and_overrides_no_gate(run: Run, story: Story, waiting: Path) -> None:
     answer = run("release", story.request, "--why", "looked at it", "--home", waiting)
     assert answer.exit_code == 0
+    assert answer.stdout == f"{story.request} was not held; looked at again now\n"
     entry = events(run, waiting, story.request, "released")[0]
     assert (entry["why"], entry["saw"], entry["close"]) == ("looked at it", None, False)
     assert events(run, waiting, story.request, "reserved") == []
+
+
+def test_a_release_of_what_is_held_says_released(run: Run, story: Story, waiting: Path) -> None:
+    standing(run, waiting, "update request set due_at = null, held = 'a-policy: a-gate'")
+    answer = run("release", story.request, "--why", "looked at it", "--home", waiting)
+    assert answer.stdout == f"{story.request} released\n"
+    shown = run("show", story.request, "--home", waiting).stdout
+    assert "released by hand: looked at it" in shown
+    assert "saw" not in shown and "close False" not in shown
+
+
+def test_a_running_turn_is_not_released_but_can_be_stopped(run: Run, story: Story, waiting: Path) -> None:
+    one = standing(run, waiting, *RUNNING)
+    assert one["doing"] == "running"
+    assert one["running_for"].endswith("s")
+    listed = run("requests", "--home", waiting).stdout.splitlines()
+    assert f"running {one['running_for']}"[:-2] in listed[1]
+    for option in ([], ["--close"]):
+        answer = run("release", story.request, "--why", "hurry", *option, "--home", waiting)
+        assert answer.exit_code == 1
+        assert f"oncemore stop --home {waiting} {story.request} --why TEXT" in answer.stderr
+    assert events(run, waiting, story.request, "released") == []
+
+
+def test_a_stop_is_shown_in_words(run: Run, story: Story, waiting: Path) -> None:
+    run("stop", story.request, "--why", "no longer wanted", "--home", waiting)
+    assert "stopped by the operator: no longer wanted" in run("show", story.request, "--home", waiting).stdout
+
+
+def test_a_decision_is_shown_in_words(run: Run, story: Story) -> None:
+    shown = run("show", story.request, "--home", story.waiting).stdout
+    assert "wait, gate backoff does not hold, until" in shown
+    assert "gate_failed" not in shown
 
 
 def test_a_release_may_close(run: Run, story: Story, waiting: Path) -> None:
@@ -56,6 +90,12 @@ def test_what_is_not_uncertain_is_not_settled_by_a_person(run: Run, story: Story
         answer = run("release", story.request, "--why", "saw it", saw, "--home", waiting)
         assert answer.exit_code == 1, saw
         assert "ambiguous" in answer.stderr
+
+
+RUNNING = (
+    "update session set active_turn = (select id from turn)",
+    "update turn set status = 'running', ended_at = null",
+)
 
 
 def standing(run: Run, home: Path, *statements: str) -> dict[str, str]:
@@ -109,6 +149,33 @@ def test_a_policy_that_only_watches_is_named_with_the_command_that_lets_it_act(r
     assert one["helps"] == f"oncemore levels --home {waiting} {POLICY} enforce --why TEXT"
 
 
+RESTS = "update request set due_at = null"
+
+
+@pytest.mark.parametrize(
+    ("statements", "why"),
+    [
+        (["update decision set outcome = 'not_concerned'"], "no policy concerns it"),
+        (["delete from decision"], "every policy is off"),
+        (["update decision set outcome = 'deny', reason_gate = 'nothing-used'"], f"denied: {POLICY}: nothing-used"),
+        (
+            [
+                "insert into attempt values ('{request}', 'work', 1, 'a-turn', 'sha256:0', 'failed', 0, "
+                "'hard_timeout', 1, 2)",
+            ],
+            "the one continuation failed: hard_timeout",
+        ),
+    ],
+)
+def test_a_request_that_rests_says_why_and_what_helps(
+    run: Run, story: Story, waiting: Path, statements: list[str], why: str
+) -> None:
+    one = standing(run, waiting, RESTS, *(each.format(request=story.request) for each in statements))
+    assert (one["doing"], one["gate"]) == ("rests", why)
+    assert "write again (oncemore ask" in one["helps"]
+    assert f"oncemore release --home {waiting} {story.request} --why TEXT --close" in one["helps"]
+
+
 def test_a_request_that_nobody_works_on_yet_is_listed_with_the_worker(run: Run) -> None:
     run("init", "home")
     run("ask", "first", "hello", "--home", "home")
@@ -160,5 +227,6 @@ def test_a_message_may_come_from_standard_input(run: Run) -> None:
 def test_an_empty_message_and_an_unknown_workspace_are_refused(run: Run) -> None:
     run("init", "home")
     assert run("ask", "first", "  ", "--home", "home").exit_code == 2
-    assert run("ask", "nowhere", "hello", "--home", "home").exit_code == 1
+    answer = run("ask", "frist", "hello", "--home", "home")
+    assert (answer.exit_code, "did you mean 'first'?" in answer.stderr) == (2, True)
     assert run("requests", "--state", "all", "--home", "home").stdout == ""

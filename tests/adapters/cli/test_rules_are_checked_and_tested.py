@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from tests.adapters.cli.conftest import Run
 from tests.adapters.cli.rule_files import FIVE_MISTAKES, POLICY, continuation
 
+from oncemore.engine import decision
+from oncemore.rules.cases import TEST_NOW
 from oncemore.rules.shipped import shipped_policies
 from oncemore.rules.vocabulary import FACTS
 
@@ -76,7 +79,7 @@ def test_nothing_to_run_is_not_a_pass(run: Run, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     answer = run("test", "empty")
     assert answer.exit_code == 5
-    assert "no case ran" in answer.stdout
+    assert "no case ran" in answer.stdout and "*_test.yaml" in answer.stdout
 
 
 def test_a_word_that_no_case_holds_runs_nothing(run: Run) -> None:
@@ -99,22 +102,32 @@ def test_a_failure_shows_what_was_expected_and_the_ladder_of_gates(run: Run, tmp
     assert "0 passed, 1 failed, 0 errors" in answer.stdout
 
 
-def test_a_case_without_a_verdict_is_counted_apart_and_is_no_pass(run: Run, tmp_path: Path) -> None:
+def test_a_gate_that_is_not_there_is_framed_before_anything_of_the_file_runs(run: Run, tmp_path: Path) -> None:
     folder = continuation(tmp_path / "rules")
-    cases(folder, "  - {name: odd, expect: {blocked_by: [no-such-gate]}}\n")
-    answer = run("test", folder)
-    assert answer.exit_code == 1
-    assert "0 passed, 0 failed, 1 error" in answer.stdout
+    file = cases(folder, "  - {name: odd, expect: {blocked_by: [backof]}}\n  - {name: good, expect: {outcome: wait}}\n")
+    for command in ("test", "check"):
+        answer = run(command, folder)
+        assert answer.exit_code == 3
+        assert f"{file}:4:" in answer.stdout and "did you mean `backoff`?" in answer.stdout
+    assert "0 passed, 0 failed, 0 errors, 1 file that did not load" in run("test", folder).stdout
 
 
-def test_tests_of_a_policy_that_is_not_there_have_no_verdict(run: Run, tmp_path: Path) -> None:
+def test_tests_of_a_policy_that_is_not_there_are_framed(run: Run, tmp_path: Path) -> None:
     folder = continuation(tmp_path / "rules")
-    cases(folder, "  - {name: any, expect: {outcome: fire}}\n").write_text(
-        "policy: continue-unfinished-wrok\ncases:\n  - {name: any, expect: {outcome: fire}}\n"
-    )
-    answer = run("test", folder)
-    assert answer.exit_code == 1
-    assert "did you mean 'continue-unfinished-work'" in answer.stdout
+    file = cases(folder, "")
+    file.write_text("policy: continue-unfinished-wrok\ncases:\n  - {name: any, expect: {outcome: fire}}\n")
+    for command in ("test", "check"):
+        answer = run(command, folder)
+        assert answer.exit_code == 3
+        assert f"{file}:1:9" in answer.stdout and "did you mean `continue-unfinished-work`?" in answer.stdout
+
+
+def test_a_file_that_is_no_test_file_by_its_name_is_told_how_tests_are_named(run: Run, tmp_path: Path) -> None:
+    folder = continuation(tmp_path / "rules")
+    cases(folder, "  - {name: runs, expect: {outcome: not_concerned}}\n")
+    answer = run("test", folder / f"{POLICY}.yaml")
+    assert answer.exit_code == 2
+    assert "tests are named *_test.yaml" in answer.stderr and f"{POLICY}_test.yaml?" in answer.stderr
 
 
 def test_a_test_file_that_does_not_load_is_framed_and_the_others_still_run(run: Run, tmp_path: Path) -> None:
@@ -136,15 +149,25 @@ def test_tests_of_rules_that_do_not_load_do_not_run(run: Run, tmp_path: Path) ->
     assert "Traceback" not in answer.output
 
 
-def test_junit_tells_failures_from_errors(run: Run, tmp_path: Path) -> None:
+def test_junit_tells_failures_from_errors(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = continuation(tmp_path / "rules")
     cases(
         folder,
         "  - {name: passes, expect: {outcome: not_concerned}}\n"
         "  - {name: fails, expect: {outcome: fire}}\n"
-        "  - {name: errs, expect: {unknown: [no-such-gate]}}\n",
+        "  - {name: errs, now: 2026-06-01T00:00:00Z, expect: {outcome: fire}}\n",
     )
-    assert run("test", folder, "--junit", "out.xml").exit_code == 1
+    really = decision.decide
+
+    def sometimes(evaluator: Any, case: Any, **how: Any) -> Any:
+        if case.now != TEST_NOW:
+            raise ArithmeticError("no answer")
+        return really(evaluator, case, **how)
+
+    monkeypatch.setattr(decision, "decide", sometimes)
+    answer = run("test", folder, "--junit", "out.xml")
+    assert answer.exit_code == 1
+    assert "1 passed, 1 failed, 1 error" in answer.stdout
     suite = ElementTree.parse(tmp_path / "out.xml").getroot()[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "1")
     assert [len(case) for case in suite] == [0, 1, 1]
@@ -163,8 +186,19 @@ def test_json_holds_every_case_and_the_record_of_those_that_did_not_pass(run: Ru
     assert told["cases"][1]["record"]["outcome"] == "not_concerned"
 
 
-def test_facts_are_listed_and_one_is_described(run: Run) -> None:
-    assert len(run("facts").stdout.splitlines()) == len(FACTS)
+@pytest.mark.parametrize(("columns", "widest"), [("", 80), ("60", 60), ("120", 120)])
+def test_facts_are_listed_as_wide_as_the_terminal(
+    run: Run, monkeypatch: pytest.MonkeyPatch, columns: str, widest: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    lines = run("facts").stdout.splitlines()
+    assert max(map(len, lines)) <= widest
+    assert [line.split()[0] for line in lines if not line.startswith(" ")] == list(FACTS)
+    told = " ".join(" ".join(lines).split())
+    assert all(fact.meaning in told for fact in FACTS.values())
+
+
+def test_one_fact_is_described(run: Run) -> None:
     assert json.loads(run("facts", "turn.ended_ago", "--format", "json").stdout)["type"] == "duration"
     assert "rises with the clock" in run("facts", "turn.ended_ago").stdout
 

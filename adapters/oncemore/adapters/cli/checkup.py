@@ -15,6 +15,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from oncemore.adapters.cli import output
+from oncemore.adapters.cli.access import codex_access
 from oncemore.adapters.cli.choice import choose
 from oncemore.engine.errors import OncemoreError
 from oncemore.rules.errors import RulesError
@@ -34,7 +36,7 @@ class Finding:
     """One thing that was looked at.
 
     Attributes:
-        mends: the command that mends it; empty when nothing is to be mended.
+        mends: the command that mends it, each way of several a line; empty when nothing is to be mended.
     """
 
     what: str
@@ -58,7 +60,7 @@ def look(home: Path | None) -> Iterator[Finding]:
     except OncemoreError as error:
         where = shlex.quote(str(home or os.environ.get("ONCEMORE_HOME") or "."))
         mends = f"oncemore init {where}" if "there is no" in str(error) else f"edit {where}/oncemore.yaml"
-        yield Finding("configuration", "missing", f"{error.code} {error}", _command_in(str(error)) or mends)
+        yield Finding("configuration", "missing", _told(error), _command_in(str(error)) or mends)
     yield _policies(configuration)
     if configuration is None:
         for what in ("codex", "workspaces", "journal", "grants"):
@@ -69,6 +71,15 @@ def look(home: Path | None) -> Iterator[Finding]:
     journal = _journal(configuration)
     yield journal
     yield from _grants(configuration, usable=journal.verdict == "ok")
+
+
+def _told(error: OncemoreError | RulesError) -> str:
+    """The error with everything that it knows, each mistake once with what helps."""
+    diagnostics = getattr(error, "diagnostics", None)
+    if not diagnostics:
+        return f"{error.code} {error}"
+    lines = [one.compact() + (f"; {one.help.splitlines()[0]}" if one.help else "") for one in diagnostics]
+    return "\n".join([f"{error.code} {output.counted(diagnostics)}", *lines])
 
 
 def _python() -> Finding:
@@ -109,7 +120,7 @@ def _policies(configuration: Configuration | None) -> Finding:
         if configuration is not None and configuration.levels is not None:
             load_levels(configuration.levels)
     except (OncemoreError, RulesError) as error:
-        return Finding("policies", "missing", f"{error.code} {error}", f"oncemore check {shlex.quote(folder)}")
+        return Finding("policies", "missing", _told(error), f"oncemore check {shlex.quote(folder)}")
     names = ", ".join(policy.name for policy in loaded.policies)
     return Finding("policies", "ok", f"{choice.folder} ({choice.by}): {names}")
 
@@ -133,19 +144,11 @@ def _codex(configuration: Configuration) -> Iterator[Finding]:
         else:
             says = f"{program} does not say that it is Codex but {version!r}"
             yield Finding("codex", "missing", says, "pip install 'oncemore[codex]'")
-    home = entry.home
-    set_up = [name for name in ("config.toml", "auth.json") if (home / name).is_file()]
-    if set_up:
-        yield Finding("codex home", "ok", f"{home} with {' and '.join(set_up)}")
-    else:
-        where = shlex.quote(str(home))
-        login = f"mkdir -p {where} && CODEX_HOME={where} {shlex.quote(str(program))} login"
-        yield Finding("codex home", "missing", f"{home} has neither a configuration nor a login", login)
+    access = codex_access(entry.home, tuple(entry.environment), program, configuration.file)
+    yield Finding("codex home", "missing" if access.lacks else "ok", access.says, access.mends)
     for name in entry.environment:
-        if name not in os.environ:
-            yield Finding(
-                "environment", "missing", f"{name} is to be passed on and is not set here", f"export {name}=..."
-            )
+        if not os.environ.get(name) and name != access.variable:
+            yield Finding("environment", "skipped", f"{name} is not set here, and nothing that is set up needs it")
 
 
 def _version(program: Path) -> str:

@@ -1,6 +1,7 @@
 """Which policies does a command work with?
 
-`--policies`, else ONCEMORE_POLICIES, else `./policies` if it holds a policy, else the shipped ones.
+`--policies`, else `policies:` of the configuration where the command works in a home, else ONCEMORE_POLICIES, else
+`./policies` if it holds a policy, else the shipped ones.
 """
 
 from __future__ import annotations
@@ -56,14 +57,26 @@ def choose(given: Path | None, configured: Path | None = None) -> Choice:
     return Choice(shipped_policies(), "shipped", shipped=True)
 
 
-def policies_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`--policies DIR`."""
+USUAL = "ONCEMORE_POLICIES, else ./policies if it holds a policy, else the shipped ones"
+
+
+def policies_option(*, before: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`--policies DIR`.
+
+    Args:
+        before: what comes before the usual policies when the option is not given.
+    """
+    order = f"{before}, else {USUAL}" if before else USUAL
     return click.option(
         "--policies",
         type=click.Path(path_type=Path, exists=True),
         metavar="DIR",
-        help="Rule files; else ONCEMORE_POLICIES, else ./policies, else the shipped ones.",
-    )(command)
+        help=f"Rule files. Left out: {order}.",
+    )
+
+
+HOUSE_POLICIES = "`policies:` of oncemore.yaml"
+"""What comes first for commands that work in a home."""
 
 
 def home_option(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -24,6 +24,7 @@ WHERE: Mapping[str, str] = {
     "check": "rules_commands",
     "test": "rules_commands",
     "facts": "rules_commands",
+    "schema": "rules_commands",
     "decide": "decision_commands",
     "explain": "decision_commands",
     "init": "setup_commands",

@@ -9,12 +9,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import click
 
 from oncemore.adapters.cli import output
-from oncemore.adapters.cli.choice import format_option, home_option, policies_option
+from oncemore.adapters.cli.choice import HOUSE_POLICIES, format_option, home_option, policies_option
 from oncemore.adapters.cli.house import entered, home_argument, policies_of
+
+if TYPE_CHECKING:
+    from oncemore.adapters.wiring import House
 
 
 @click.command()
@@ -31,18 +35,24 @@ def ask(workspace: str, text: str, lang: str, home: Path | None) -> None:
 
     TEXT may be `-`: it is then read from standard input. A worker (`oncemore work`) has to run for an answer.
 
-    Exit codes: 0 taken in; 1 not taken in, or no such workspace; 2 usage, configuration.
+    Exit codes: 0 taken in; 1 not taken in; 2 usage, configuration, no such workspace.
     """
     message = sys.stdin.read() if text == "-" else text
     if not message.strip():
         raise click.UsageError("the message is empty")
+    from oncemore.engine.errors import NotFound
+
     with entered(home) as house:
+        known = house.configuration.workspaces
+        if workspace not in known:
+            raise NotFound(f"there is no workspace {workspace!r}{output.did_you_mean(workspace, known)}")
         output.say(house.ask(workspace, message, language=lang))
+        _note_what_lacks(house, home)
 
 
 @click.command()
 @click.option("--once", is_flag=True, help="Stop when nothing is due any more.")
-@policies_option
+@policies_option(before=HOUSE_POLICIES)
 @home_option
 def work(once: bool, policies: Path | None, home: Path | None) -> None:
     """Do what is due.
@@ -62,6 +72,7 @@ def work(once: bool, policies: Path | None, home: Path | None) -> None:
     stop = threading.Event()
     with entered(home, worker=True) as house:
         _, chosen = policies_of(house, policies)
+        _note_what_lacks(house, home)
         progress = Progress(house.journal.now().ms)
         worker = Worker(context(house, Rulebook(chosen), progress.checkpoint), house.configuration.worker.poll)
         if not once:
@@ -92,10 +103,10 @@ def requests(state: str, format_: str, home: Path | None) -> None:
     """
     from oncemore.rules import times
 
-    with entered(home):
+    with entered(home) as house:
         from oncemore.adapters.cli.standing import standings
 
-        found = standings(state, home_argument(home))
+        found = standings(state, home_argument(home), house.journal.now().ms)
     if format_ == "json":
         output.document([one.as_json() for one in found])
         return
@@ -106,7 +117,8 @@ def requests(state: str, format_: str, home: Path | None) -> None:
     for one in found:
         until = "" if one.until is None else times.format_ms(one.until)
         gate = output.plain(one.gate or "")
-        rows.append((one.request, one.workspace, one.doing, times.format_ms(one.since), gate, until, one.helps))
+        doing = one.doing if one.running_for is None else f"{one.doing} {one.running_for}"
+        rows.append((one.request, one.workspace, doing, times.format_ms(one.since), gate, until, one.helps))
     output.say(output.columns(rows))
 
 
@@ -127,6 +139,14 @@ def show(request: str, format_: str, home: Path | None) -> None:
             output.document(told)
         else:
             output.say(render(told))
+
+
+def _note_what_lacks(house: House, home: Path | None) -> None:
+    """Say before anything fails for it what is missing for Turns to run."""
+    from oncemore.adapters.cli.access import lacking
+
+    if (told := lacking(house.configuration, home_argument(home))) is not None:
+        output.note(told)
 
 
 @contextmanager

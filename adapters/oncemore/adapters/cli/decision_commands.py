@@ -28,16 +28,16 @@ def _facts_option(*, required: bool) -> Callable[[Callable[..., Any]], Callable[
         "--facts",
         "facts_file",
         required=required,
-        type=click.Path(path_type=Path, exists=True, dir_okay=False),
+        type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True),
         metavar="FILE",
-        help="The case, YAML or JSON: now, facts, missing, stale, conflict, waiting_since.",
+        help="The case, YAML or JSON: now, facts, missing, stale, conflict, waiting_since. `-` is standard input.",
     )
 
 
 @click.command()
 @_facts_option(required=True)
 @click.option("--policy", metavar="NAME", help="Ask this policy alone, without competition.")
-@policies_option
+@policies_option()
 @click.option("--levels", is_flag=True, help="Let policies compete by the levels.yaml of their folder.")
 @click.option(
     "--format", "format_", type=click.Choice(["json", "pretty"]), help="Default: pretty on a terminal, else json."
@@ -55,7 +55,7 @@ def decide(
     if (format_ or ("pretty" if sys.stdout.isatty() else "json")) == "json":
         output.say(decided.json())
     else:
-        _explained(_telling(decided.records), "en", "operator", "pretty")
+        _say_explained(decided.records, narrowed=False)
     ctx.exit(_exit(decided))
 
 
@@ -64,7 +64,8 @@ def decide(
 @click.option("--request", metavar="ID", help="The newest decisions on a Request.")
 @_facts_option(required=False)
 @click.option("--policy", metavar="NAME", help="Only this policy's decision.")
-@policies_option
+@click.option("--all-gates", is_flag=True, help="The gates of policies that are not concerned as well.")
+@policies_option()
 @click.option("--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True)
 @click.option("--audience", type=click.Choice(["operator", "user", "agent"]), default="operator", show_default=True)
 @click.option(
@@ -76,6 +77,7 @@ def explain(
     request: str | None,
     facts_file: Path | None,
     policy: str | None,
+    all_gates: bool,
     policies: Path | None,
     lang: str,
     audience: str,
@@ -85,36 +87,54 @@ def explain(
     """Say why something was done, or was not.
 
     DECISION is a decision's id or the beginning of one. Stored decisions are shown from what was stored: nothing is
-    evaluated again.
+    evaluated again. --policies is for --facts.
 
     Exit codes: 0 shown; 1 the stored decision can no longer be shown; 2 usage, no such decision, a bad facts file;
     3 rules do not load.
     """
     if sum(given is not None for given in (decision, request, facts_file)) != 1:
         raise click.UsageError("name one of DECISION, --request ID and --facts FILE")
+    if not (decision or request or facts_file):
+        raise click.UsageError(f"{'DECISION' if decision is not None else '--request'} is empty: name one")
     if facts_file is not None:
         records: Iterable[Record] = _decided(facts_file, policy, policies, levels=False).records
-        records = list(records) if policy else _telling(records)
     else:
         from oncemore.adapters.cli.house import entered
         from oncemore.engine.journal_records import newest, of_decision
 
         with entered(home):
-            if decision is not None:
-                records = [of_decision(decision)]
-            else:
-                found = newest(str(request))
-                records = found if policy else _telling(found)
+            records = [of_decision(decision)] if decision is not None else newest(str(request))
     chosen = [record for record in records if policy in (None, record["policy"]["name"])]
     if not chosen:
         raise click.UsageError(f"no decision of policy {policy!r} is there")
-    _explained(chosen, lang, audience, format_)
+    _say_explained(chosen, lang, audience, format_, narrowed=bool(policy), all_gates=all_gates)
+
+
+def _say_explained(
+    records: Iterable[Record],
+    lang: str = "en",
+    audience: str = "operator",
+    format_: str = "pretty",
+    *,
+    narrowed: bool,
+    all_gates: bool = False,
+) -> None:
+    """Tell decisions: all of those named by a policy, else those of the policies that the case concerns."""
+    from oncemore.adapters.cli.telling import concerned, tell, without_gates
+
+    shown = list(records) if narrowed else concerned(records)
+    if not shown:
+        output.note("no policy was asked: every one is off")
+    elif all_gates or format_ == "json":
+        tell(shown, lang, audience, format_)
+    else:
+        tell([without_gates(record) for record in shown], lang, audience, format_)
 
 
 def _decided(file: Path, policy: str | None, policies: Path | None, levels: bool) -> Pass:
     from oncemore.engine.decision import decide
     from oncemore.engine.evaluation import Evaluator
-    from oncemore.rules.cases import load_facts
+    from oncemore.rules.cases import facts_from_bytes, load_facts
     from oncemore.rules.levels import load_levels
     from oncemore.rules.loading import load_policies
 
@@ -125,7 +145,8 @@ def _decided(file: Path, policy: str | None, policies: Path | None, levels: bool
         names = [one.name for one in loaded.policies]
         raise click.UsageError(f"there is no policy {policy!r}{output.did_you_mean(policy, names)}")
     at = load_levels(Path(loaded.directory) / "levels.yaml") if levels else None
-    case = load_facts(file, time.time_ns() // 1_000_000)
+    now = time.time_ns() // 1_000_000
+    case = load_facts(file, now) if str(file) != "-" else facts_from_bytes(sys.stdin.buffer.read(), "<stdin>", now)
     # The shipped policies were tried with the engine when they were released; others are tried in another process now.
     if choice.shipped:
         evaluator = Evaluator(loaded.policies)
@@ -143,24 +164,3 @@ def _exit(decided: Pass) -> Exit:
     if "fault" in deciding:
         return Exit.BUG
     return Exit.UNDECIDED if any(kind in UNDECIDED for kind in deciding) else Exit.NO
-
-
-def _telling(records: Iterable[Record]) -> list[Record]:
-    """The decisions of the policies that the case concerns; all of them when it concerns none."""
-    every = list(records)
-    return [record for record in every if record["outcome"] != "not_concerned"] or every
-
-
-def _explained(records: Iterable[Record], lang: str, audience: str, format_: str) -> None:
-    from oncemore.engine.explanation import explain, explanation
-
-    shown = list(records)
-    if format_ == "json":
-        said = [explanation(record, lang, audience) for record in shown]  # type: ignore[arg-type]
-        output.document(said[0] if len(said) == 1 else said)
-        return
-    texts = [
-        explain(record, lang, audience, format_, colour=output.coloured())  # type: ignore[arg-type]
-        for record in shown
-    ]
-    output.say("\n".join(texts).rstrip("\n"))

@@ -57,6 +57,7 @@ README = """\
 |---|---|
 | `oncemore.yaml` | folders, programs and permissions; only you may write it |
 | `policies/` | the rules with their tests, yours to change |
+| `docs/` | schemas by which editors complete and check the rules; `oncemore schema --write docs` renews them |
 | `policies/levels.yaml` | the levels that a new journal begins with |
 | `rules-workflow.yaml` | lines for continuous integration |
 | `workspace/` | the folder that conversations work in |
@@ -79,12 +80,13 @@ class Occupied(Exception):
         self.files = files
 
 
-def found(folder: Path, *, owner: str, version: str, shipped: Path) -> list[Path]:
+def found(folder: Path, *, owner: str, version: str, shipped: Path, schemas: Path) -> list[Path]:
     """Write the files; which ones.
 
     Args:
         owner: who gives the permission for the first workspace.
         shipped: the folder of policies to copy.
+        schemas: the folder of the schemas that their first lines name.
 
     Raises:
         Occupied: a file is there already, or something else where a folder is needed.
@@ -98,6 +100,8 @@ def found(folder: Path, *, owner: str, version: str, shipped: Path) -> list[Path
     }
     for file in sorted(shipped.rglob("*.yaml")):
         contents[folder / "policies" / file.relative_to(shipped)] = (file.read_bytes(), 0o644)
+    for file in sorted(schemas.glob("*.schema.json")):
+        contents[folder / "docs" / file.name] = (file.read_bytes(), 0o644)
     folders = [folder / name for name in FOLDERS]
     taken = [file for file in contents if os.path.lexists(file)]
     needed = {*folders, *(parent for file in contents for parent in [file.parent]), folder}

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from oncemore.adapters.cli import output
-from oncemore.adapters.cli.choice import format_option, home_option, policies_option
-from oncemore.adapters.cli.house import entered, policies_of
+from oncemore.adapters.cli.choice import HOUSE_POLICIES, format_option, home_option, policies_option
+from oncemore.adapters.cli.house import entered, home_argument, policies_of
 from oncemore.adapters.cli.output import Exit
 
 if TYPE_CHECKING:
@@ -52,16 +52,41 @@ def stop(request: str, why: str, home: Path | None) -> None:
 def release(request: str, why: str, saw: Saw | None, close: bool, home: Path | None) -> None:
     """Release a held REQUEST.
 
-    It is due now, and every gate is judged afresh. No gate is overridden and no attempt given back.
+    It is due now, and every gate is judged afresh. No gate is overridden and no attempt given back. One that is not
+    held is looked at again now.
 
-    Exit codes: 0 released; 1 it has ended, or nothing of it is uncertain in that way; 2 usage, configuration, no such
-    Request.
+    Exit codes: 0 released, or looked at again; 1 it has ended, a Turn of it runs, or nothing of it is uncertain in that
+    way; 2 usage, configuration, no such Request.
     """
     from oncemore.engine import intake
 
     with entered(home) as house:
+        held = _held(request, home) if saw is None else True
         intake.release(house.journal, request, why, saw=saw, close=close)
-    output.say(f"{request} {'closed' if close else 'released'}")
+    if close:
+        output.say(f"{request} closed")
+    else:
+        output.say(f"{request} released" if held else f"{request} was not held; looked at again now")
+
+
+def _held(request: str, home: Path | None) -> bool:
+    """Whether a Request is held.
+
+    Raises:
+        Conflict: it is not, and a Turn of it runs: there is nothing to release.
+    """
+    from oncemore.engine.errors import Conflict
+    from oncemore.engine.facts import STARTED
+    from oncemore.engine.tables import Request, Turn
+
+    row = Request.get_or_none(Request.id == request)
+    if row is None or row.held is not None:
+        return True
+    running = Turn.select().where(Turn.request == request, Turn.status.in_(STARTED), Turn.ended_at.is_null())
+    if row.state == "open" and running.exists():
+        stop = f"oncemore stop{home_argument(home)} {request} --why TEXT"
+        raise Conflict(f"{request} is not held, a Turn of it runs; `{stop}` ends it")
+    return False
 
 
 @click.command()
@@ -69,7 +94,7 @@ def release(request: str, why: str, saw: Saw | None, close: bool, home: Path | N
 @click.argument("level", required=False, type=click.Choice(["off", "shadow", "advise", "enforce"]))
 @click.option("--why", callback=_why, metavar="TEXT", help="The reason for a change; it is recorded.")
 @click.option("--until", metavar="TIME", help="When it ends: a time, or a duration from now such as 8h.")
-@policies_option
+@policies_option(before=HOUSE_POLICIES)
 @format_option("pretty", "json")
 @home_option
 def levels(

@@ -102,6 +102,13 @@ def quoted(text: str, indent: str) -> str:
     return "\n".join(f"{indent}> {line}" for line in plain(text).splitlines() or [""])
 
 
+def wrapped(text: str, columns: int) -> list[str]:
+    """A text in lines of at most so many columns; a word that is longer stands alone."""
+    import textwrap
+
+    return textwrap.wrap(text, max(20, columns), break_long_words=False, break_on_hyphens=False) or [""]
+
+
 def columns(rows: Sequence[Sequence[str]]) -> str:
     """Rows with their cells one under the other; the last cell runs on."""
     from oncemore.rules.diagnostics import width

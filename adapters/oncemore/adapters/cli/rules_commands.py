@@ -1,14 +1,19 @@
-"""Which commands are there for those who write rules? `check`, `test`, `facts`."""
+"""Which commands are there for those who write rules? `check`, `test`, `facts`, `schema`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from oncemore.adapters.cli import output
 from oncemore.adapters.cli.choice import choose, format_option, policies_option
 from oncemore.adapters.cli.output import Exit
+
+if TYPE_CHECKING:
+    from oncemore.rules.vocabulary import Fact
 
 PATHS = click.Path(path_type=Path, exists=True)
 
@@ -20,7 +25,8 @@ PATHS = click.Path(path_type=Path, exists=True)
 def check(ctx: click.Context, paths: tuple[Path, ...], format_: str) -> None:
     """Say what is wrong or doubtful in rule files.
 
-    PATHs are folders or files; without one the usual policies are checked.
+    PATHs are folders or files; left out: ONCEMORE_POLICIES, else ./policies if it holds a policy, else the shipped
+    ones.
 
     Exit codes: 0 clean; 1 warnings only; 2 usage; 3 errors that keep rules from loading; 5 no rule file there.
     """
@@ -54,7 +60,7 @@ def check(ctx: click.Context, paths: tuple[Path, ...], format_: str) -> None:
 
 @click.command()
 @click.argument("paths", nargs=-1, type=PATHS, metavar="[PATH]...")
-@policies_option
+@policies_option(before="those beside the test file")
 @click.option("-k", "word", metavar="WORD", help="Only cases whose name or policy holds this word.")
 @format_option("pretty", "json")
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Also write JUnit XML.")
@@ -71,14 +77,15 @@ def test(
 
     Rule tests stand in `*_test.yaml`.
 
-    PATHs are test files or folders of them; without one the tests beside the usual policies. A file's policies are
-    those of --policies, else those beside it, else the usual ones.
+    PATHs are test files or folders of them; left out: the tests in --policies, else in ONCEMORE_POLICIES, else in
+    ./policies if it holds a policy, else those shipped.
 
     Exit codes: 0 all passed; 1 a case failed or could not be judged; 2 usage; 3 policies or a test file do not load;
     5 no case ran.
     """
-    from oncemore.adapters.cli.testing import report, run_tests, write_junit
+    from oncemore.adapters.cli.testing import refuse_others, report, run_tests, write_junit
 
+    refuse_others(paths)
     run = run_tests(paths, policies, word)
     # Before anything is printed: whoever reads our output may close it early.
     if junit is not None:
@@ -111,7 +118,7 @@ def facts(ctx: click.Context, name: str | None, format_: str) -> None:
         output.document(shown[0] if name in FACTS else shown)
         return
     if name not in FACTS:
-        output.say(output.columns([(fact.name, ", ".join(fact.values) or fact.type, fact.meaning) for fact in chosen]))
+        output.say("\n".join(_listed(chosen)))
         return
     fact = FACTS[str(name)]
     rows = [
@@ -127,3 +134,50 @@ def facts(ctx: click.Context, name: str | None, format_: str) -> None:
     output.say(f"  {fact.meaning}")
     output.say()
     output.say("\n".join(f"  {line}" for line in output.columns([row for row in rows if row[1]]).splitlines()))
+
+
+@click.command()
+@click.argument("name", required=False, metavar="[NAME]")
+@click.option("--write", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Write files instead.")
+@click.pass_context
+def schema(ctx: click.Context, name: str | None, write: Path | None) -> None:
+    """Give the JSON Schemas by which editors complete and check rule files.
+
+    NAME is policy, group or test; left out: all of them are listed, or written. Written files replace earlier ones.
+
+    Exit codes: 0 given; 1 a file cannot be written; 2 there is no such schema.
+    """
+    from oncemore.rules.shipped import shipped_schemas
+
+    ending = ".schema.json"
+    known = {file.name.removesuffix(ending): file for file in sorted(shipped_schemas().glob(f"*{ending}"))}
+    if name is not None and name not in known:
+        near = output.did_you_mean(name, known)
+        raise click.UsageError(f"there is no schema {name!r}{near}; there are {', '.join(known)}")
+    chosen = [known[name]] if name is not None else list(known.values())
+    if write is not None:
+        try:
+            write.mkdir(parents=True, exist_ok=True)
+            for file in chosen:
+                (write / file.name).write_bytes(file.read_bytes())
+                output.say(str(write / file.name))
+        except OSError as error:
+            output.note(f"{error.filename or write} cannot be written: {error.strerror}")
+            ctx.exit(Exit.NO)
+    elif name is not None:
+        output.say(chosen[0].read_text("utf-8").rstrip("\n"))
+    else:
+        output.say("\n".join(known))
+
+
+def _listed(chosen: Sequence[Fact]) -> Iterator[str]:
+    """Each fact with its values and meaning beside it, as wide as the terminal."""
+    import shutil
+
+    margin = max(len(fact.name) for fact in chosen) + 2
+    room = shutil.get_terminal_size((80, 24)).columns - margin
+    for fact in chosen:
+        values = output.wrapped(", ".join(fact.values) or fact.type, room)
+        lines = [*values, *output.wrapped(fact.meaning, room)]
+        yield f"{fact.name:<{margin}}{lines[0]}"
+        yield from (" " * margin + line for line in lines[1:])

@@ -19,7 +19,7 @@ TONES = {"ok": "green", "missing": "red", "skipped": "yellow"}
 def init(ctx: click.Context, folder: Path) -> None:
     """Make a folder of your own.
 
-    It holds a configuration, policies with their tests, levels and lines for CI.
+    It holds a configuration, policies with their tests and schemas, levels and lines for CI.
 
     Nothing that exists is overwritten: then nothing at all is written.
 
@@ -29,10 +29,11 @@ def init(ctx: click.Context, folder: Path) -> None:
 
     from oncemore.adapters.cli import DISTRIBUTION
     from oncemore.adapters.cli.founding import Occupied, found
-    from oncemore.rules.shipped import shipped_policies
+    from oncemore.rules.shipped import shipped_policies, shipped_schemas
 
+    places = {"shipped": shipped_policies(), "schemas": shipped_schemas()}
     try:
-        files = found(folder, owner=_owner(), version=version(DISTRIBUTION), shipped=shipped_policies())
+        files = found(folder, owner=_owner(), version=version(DISTRIBUTION), **places)
     except Occupied as error:
         for file in error.files:
             output.note(f"{file} is there already")
@@ -64,9 +65,11 @@ def doctor(ctx: click.Context, home: Path | None, format_: str) -> None:
     for one in look(home):
         found.append(one)
         if format_ == "pretty":
-            output.say(f"{output.tone(f'{one.verdict:8}', TONES[one.verdict])} {one.what}: {output.plain(one.says)}")
-            if one.mends:
-                output.say(f"         mend it: {one.mends}")
+            says = output.plain(one.says).replace("\n", "\n         ")
+            output.say(f"{output.tone(f'{one.verdict:8}', TONES[one.verdict])} {one.what}: {says}")
+            if one.mends and one.mends not in one.says:
+                mends = one.mends.replace("\n", "\n                  ")
+                output.say(f"         mend it: {mends}")
     if format_ == "json":
         output.document([one.as_json() for one in found])
     missing = sum(one.verdict == "missing" for one in found)

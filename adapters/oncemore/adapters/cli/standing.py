@@ -6,8 +6,23 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from oncemore.engine.facts import STARTED
-from oncemore.engine.tables import Decision, DecisionPass, Delivery, Request, Session, Turn
-from oncemore.rules import times
+from oncemore.engine.tables import Attempt, Decision, DecisionPass, Delivery, Request, Session, Turn
+from oncemore.rules import durations, times
+
+TRIES = {
+    "work": "the one continuation",
+    "review": "the one review",
+    "quota": "the retry after a usage limit",
+    "route": "the retry after a failed route",
+}
+"""What each kind of try is called."""
+
+ENDS = {
+    "failed": "failed",
+    "withdrawn": "was withdrawn before it started",
+    "ambiguous": "may or may not have run",
+}
+"""How a try ended that left no answer."""
 
 STATES = ("open", "answered", "stopped", "superseded", "all")
 
@@ -17,12 +32,13 @@ class Standing:
     """One Request in one line.
 
     Attributes:
-        doing: `queued`, `running`, `replying`, `waits`, `held`, `rests` (nothing more happens by itself and nobody is
-            needed), else the Request's own state.
+        doing: `queued`, `running`, `replying`, `waits`, `held`, `rests` (nothing more happens by itself), else the
+            Request's own state.
         since: when that began, milliseconds since the epoch.
-        gate: what stops it: `policy: gate`, or the executor's sentence.
+        gate: what stops it: `policy: gate`, or why it rests or is held, in words.
         until: when it is looked at again, milliseconds; None when not by itself.
         helps: the command that says more or gets it going.
+        running_for: for how long it runs already; None when it does not.
     """
 
     request: str
@@ -33,6 +49,7 @@ class Standing:
     gate: str | None
     until: int | None
     helps: str
+    running_for: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         """With times as text."""
@@ -42,23 +59,28 @@ class Standing:
         }
 
 
-def standings(state: str, home: str) -> list[Standing]:
+def standings(state: str, home: str, now: int) -> list[Standing]:
     """The Requests in a state, oldest first.
 
     Args:
         state: one of `STATES`.
         home: what suggested commands carry to name the same home, such as ` --home DIR`.
+        now: the journal's moment, milliseconds since the epoch.
     """
     chosen = Request.select().order_by(Request.created_at, Request.id)
     if state != "all":
         chosen = chosen.where(Request.state == state)
     workspaces = {session.id: session.workspace for session in Session.select(Session.id, Session.workspace)}
-    return [_standing(row, workspaces[row.session], home) for row in chosen]
+    return [_standing(row, workspaces[row.session], home, now) for row in chosen]
 
 
-def _standing(row: Request, workspace: str, home: str) -> Standing:
+def _standing(row: Request, workspace: str, home: str, now: int) -> Standing:
     doing, since, gate, until, helps = _now(row, home)
-    return Standing(row.id, workspace, row.state, doing, since, gate, until, helps)
+    if doing == "rests" and not helps:
+        release = f"oncemore release{home} {row.id} --why TEXT --close"
+        helps = f"write again (oncemore ask{home} {workspace} TEXT), or {release}"
+    ran = durations.format_ms(max(0, now - since) // 1_000 * 1_000) if doing == "running" else None
+    return Standing(row.id, workspace, row.state, doing, since, gate, until, helps, ran)
 
 
 _Now = tuple[str, int, str | None, int | None, str]
@@ -83,7 +105,9 @@ def _now(row: Request, home: str) -> _Now:
     if sending is not None:
         return "replying", sending.frozen_at, None, row.due_at, show
     if decided is None:
-        return "rests" if row.due_at is None else "queued", row.created_at, None, row.due_at, show
+        if row.due_at is None:
+            return "rests", row.created_at, "nothing was decided on it", None, ""
+        return "queued", row.created_at, None, row.due_at, show
     verdicts = list(Decision.select().where(Decision.decision_pass == decided.id).order_by(Decision.policy))
     explain = f"oncemore explain{home} --request {row.id}"
     if row.due_at is not None:
@@ -93,7 +117,28 @@ def _now(row: Request, home: str) -> _Now:
     if shadowed is not None:
         change = f"oncemore levels{home} {shadowed.policy} enforce --why TEXT"
         return "rests", decided.at, f"{shadowed.policy}: would fire, is at {shadowed.level}", None, change
-    return "rests", decided.at, _gate([one for one in verdicts if one.outcome == "deny"]), None, explain
+    return "rests", decided.at, _why_it_rests(row.id, verdicts), None, ""
+
+
+def _why_it_rests(request: str, verdicts: list[Decision]) -> str:
+    """Why nothing more happens by itself: a try that was spent without an answer, else what the policies said."""
+    spent = (
+        Attempt.select()
+        .where(Attempt.request == request, Attempt.open == False, Attempt.state != "answered")  # noqa: E712
+        .order_by(Attempt.settled_at.desc())
+        .first()
+    )
+    if spent is not None:
+        reason = "" if spent.reason in (None, "none") else f": {spent.reason}"
+        return f"{TRIES.get(spent.kind, spent.kind)} {ENDS.get(spent.state, spent.state)}{reason}"
+    denied = _gate([one for one in verdicts if one.outcome == "deny"])
+    if denied is not None:
+        return f"denied: {denied}"
+    if not verdicts:
+        return "every policy is off"
+    if all(one.outcome == "not_concerned" for one in verdicts):
+        return "no policy concerns it"
+    return ", ".join(f"{one.policy}: {one.outcome}" for one in verdicts if one.outcome != "not_concerned")
 
 
 def _held(row: Request, home: str) -> _Now:

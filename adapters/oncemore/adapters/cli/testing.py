@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
+import click
+
 from oncemore.adapters.cli import output
 from oncemore.adapters.cli.choice import Choice, choose
 from oncemore.adapters.cli.output import Exit
@@ -16,6 +18,7 @@ from oncemore.adapters.cli.output import Exit
 if TYPE_CHECKING:
     from oncemore.rules.case import Case
     from oncemore.rules.diagnostics import Diagnostic
+    from oncemore.rules.expectations import Known
     from oncemore.rules.testing import CaseResult
 
 SUFFIX = "_test.yaml"
@@ -27,11 +30,13 @@ class Run:
 
     Attributes:
         broken: why test files did not load.
+        files: how many test files were looked at.
     """
 
     results: list[tuple[str, CaseResult]] = field(default_factory=list)
     broken: list[Diagnostic] = field(default_factory=list)
     choices: list[Choice] = field(default_factory=list)
+    files: int = 0
 
     @property
     def count(self) -> Mapping[str, int]:
@@ -52,10 +57,23 @@ class Run:
         """Such as `41 passed, 1 failed, 0 errors`."""
         count = self.count
         if not self.results and not self.broken:
-            return "no case ran"
+            return "no case ran" if self.files else f"no case ran: no test is there, a file named *{SUFFIX}"
         told = f"{count['PASS']} passed, {count['FAIL']} failed, {output.many(count['ERROR'], 'error')}"
         broken = len({one.file for one in self.broken})
         return told + (f", {output.many(broken, 'file')} that did not load" if broken else "")
+
+
+def refuse_others(paths: Sequence[Path]) -> None:
+    """Refuse files that are no test files by their name.
+
+    Raises:
+        UsageError: with the name that a file of tests has.
+    """
+    for path in paths:
+        if path.is_file() and not path.name.endswith(SUFFIX):
+            beside = path.with_name(f"{path.stem}{SUFFIX}")
+            hint = f"; did you mean {beside}?" if beside.is_file() else ""
+            raise click.UsageError(f"{path} is no test file: tests are named *{SUFFIX}{hint}")
 
 
 def run_tests(paths: Sequence[Path], policies: Path | None, word: str | None) -> Run:
@@ -69,19 +87,21 @@ def run_tests(paths: Sequence[Path], policies: Path | None, word: str | None) ->
     from oncemore.rules.testing import run
 
     outcome = Run()
-    deciders: dict[Path, Callable[[str, Case], Mapping[str, Any]]] = {}
+    deciders: dict[Path, tuple[Callable[[str, Case], Mapping[str, Any]], Known]] = {}
     for file in _files(paths or [choose(policies).folder]):
+        outcome.files += 1
         choice = _policies_of(file, policies)
         if choice.folder not in deciders:
             deciders[choice.folder] = _decider(choice)
             outcome.choices.append(choice)
             choice.announce()
+        decided, known = deciders[choice.folder]
         try:
-            tests = load_tests(file)
+            tests = load_tests(file, known)
         except FactsInvalid as error:
             outcome.broken += error.diagnostics
             continue
-        results = run(tests, deciders[choice.folder])
+        results = run(tests, decided)
         outcome.results += [
             (tests.policy, result) for result in results if word is None or word in f"{tests.policy} {result.name}"
         ]
@@ -158,20 +178,19 @@ def _policies_of(file: Path, given: Path | None) -> Choice:
     return choose(given)
 
 
-def _decider(choice: Choice) -> Callable[[str, Case], Mapping[str, Any]]:
+def _decider(choice: Choice) -> tuple[Callable[[str, Case], Mapping[str, Any]], Known]:
     from oncemore.engine.decision import decide
     from oncemore.engine.smoke import publish
+    from oncemore.rules.expectations import known_of
     from oncemore.rules.loading import load_policies
 
-    evaluator = publish(load_policies([choice.folder]))
+    loaded = load_policies([choice.folder])
+    evaluator = publish(loaded)
 
     def decided(policy: str, case: Case) -> Mapping[str, Any]:
-        if policy not in evaluator.plans:
-            near = output.did_you_mean(policy, evaluator.plans)
-            raise LookupError(f"there is no policy {policy!r} in {choice.folder}{near}")
         return decide(evaluator, case, origin="posted", only=policy).records[0]
 
-    return decided
+    return decided, known_of(loaded)
 
 
 def _tell(policy: str, result: CaseResult) -> None:

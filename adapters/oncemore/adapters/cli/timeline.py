@@ -32,6 +32,30 @@ Entry = dict[str, Any]
 SHOWN = ("stopped", "released", "opted_out", "fault", "ambiguous", "absent", "let_go", "withdrawn", "not_sent")
 """Events that no other row tells of."""
 
+SAW = {
+    "delivered": "; a person saw that the reply arrived",
+    "not-delivered": "; a person saw that the reply did not arrive",
+    "ran": "; a person saw that the start ran",
+    "did-not-run": "; a person saw that the start did not run",
+}
+"""What a person found out, in words."""
+
+REASONS = {
+    "all_passed": "every gate passed",
+    "gate_failed": "gate {gate} does not hold",
+    "floor": "gate {gate} does not hold",
+    "evidence_missing": "gate {gate} could not be judged, evidence is missing",
+    "evidence_stale": "gate {gate} could not be judged, evidence is too old",
+    "evidence_conflict": "gate {gate} could not be judged, evidence conflicts",
+    "when_unknown": "whether it is concerned is not known",
+    "patience": "it has waited as long as it may, last for gate {gate}",
+    "conflict": "another policy would fire too",
+    "rival_undecided": "another policy is not decided yet",
+    "fault": "the rules engine gave no valid answer",
+    "not_concerned": "its condition is false",
+}
+"""Why it was decided so, in words."""
+
 ORDER = ("message", "ended", "settled", "decided", "reserved", "queued", "started", "reply")
 """Which of two comes first in the same millisecond: a cause before what it led to."""
 
@@ -229,12 +253,39 @@ def _headline(entry: Entry) -> str:
         detail = f" ({entry['detail']})" if entry["detail"] else ""
         return f"reply {entry['reply'] or 'not named'} at stage {entry['stage']}: {entry['state']}{detail}"
     if kind == "decided":
-        reason = f"{entry['reason']} {entry['gate'] or ''}".strip()
+        reason = REASONS.get(entry["reason"], str(entry["reason"])).format(gate=entry["gate"])
         again = f", seen {entry['seen']} times until {entry['last_seen']}" if entry["seen"] > 1 else ""
         until = f", until {entry['until']}" if entry["until"] else ""
         said = f"{entry['policy']} ({entry['level']}) at {entry['stage']}: {entry['outcome']}, {reason}{until}{again}"
         return f"decided {said}\n    {entry['decision']}"
-    rest = ", ".join(
-        f"{key} {value}" for key, value in entry.items() if key not in ("at", "kind") and value not in (None, "")
-    )
+    return _event(entry)
+
+
+def _event(entry: Entry) -> str:
+    """An event in words."""
+    kind, why = entry["kind"], f": {entry['why']}" if entry.get("why") else ""
+    about = f"the reply at stage {entry['stage']}" if entry.get("stage") else str(entry.get("turn") or "it")
+    if kind == "stopped":
+        target = f"; {entry['target']} is interrupted" if entry.get("target") else ""
+        return f"stopped by the {entry['origin']}{why}{target}"
+    if kind == "released":
+        saw = SAW.get(entry.get("saw") or "", "")
+        return f"{'closed' if entry.get('close') else 'released'} by hand{why}{saw}"
+    if kind == "opted_out":
+        return "recovery was switched off for this Request"
+    if kind == "fault":
+        return f"a step failed with {entry['error']}" if entry.get("error") else "held: its steps came to no end"
+    if kind == "ambiguous":
+        done = "was sent" if entry.get("stage") else "ran"
+        return f"it is not known whether {about} {done}{why}"
+    if kind == "absent":
+        return f"{about} never began: the runtime's complete inventory does not hold it"
+    if kind == "let_go":
+        again = f"; tried again from {times.format_ms(entry['until'])}" if entry.get("until") else ""
+        return f"{about} could not go on{why}{again}"
+    if kind == "withdrawn":
+        return f"withdrawn {about}" + (f": {entry['reason']}" if entry.get("reason") else "")
+    if kind == "not_sent":
+        return f"{about} was not sent{why}"
+    rest = ", ".join(f"{key} {value}" for key, value in entry.items() if key not in ("at", "kind") and value)
     return f"{kind} {rest}".rstrip()
