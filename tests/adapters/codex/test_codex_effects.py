@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.adapters.codex.logs import THREAD, TURN, written
 from tests.adapters.codex.stage import READ, Stage, values
 
-from oncemore.adapters.codex.effects import calls, judge
+from oncemore.adapters.codex.effects import judge
+from oncemore.adapters.codex.log import Logged, read_log
 from oncemore.adapters.demo.model import Call, Fail, ModelRequest, Patch, Say, Script, Shell
-from oncemore.engine.errors import Unreadable
 
 PATCH = "*** Begin Patch\n*** Add File: note.txt\n+kept\n*** End Patch"
 
@@ -115,31 +115,6 @@ def test_cancelling_a_turn_that_has_ended_changes_nothing(stage: Stage) -> None:
     assert stage.runtime.observe(native, 30) == seen
 
 
-def test_a_log_that_is_cut_leaves_the_effects_unknown(stage: Stage) -> None:
-    native, _ = stage.run("request-1", "hello")
-    stage.runtime.close()
-    (log,) = (stage.home / "sessions").rglob("*.jsonl")
-    with log.open("a") as lines:
-        lines.write('{"type":"response_it')
-    assert values(stage.inventory("request-1", native), "effects") == {"effects": "reported"}
-
-
-def test_a_second_log_of_the_thread_leaves_the_effects_unknown(stage: Stage) -> None:
-    native, _ = stage.run("request-1", "hello")
-    stage.runtime.close()
-    (log,) = (stage.home / "sessions").rglob("*.jsonl")
-    log.with_suffix(".old.jsonl").write_bytes(log.read_bytes())
-    assert values(stage.inventory("request-1", native), "effects") == {"effects": "reported"}
-
-
-def logged(folder: Path, *payloads: dict[str, Any]) -> Path:
-    path = folder / "log.jsonl"
-    started = {"type": "event_msg", "payload": {"type": "task_started", "turn_id": "t1"}}
-    records = [started, *({"type": "response_item", "payload": payload} for payload in payloads)]
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return path
-
-
 @pytest.mark.parametrize(
     ("payload", "effects"),
     [
@@ -154,22 +129,11 @@ def logged(folder: Path, *payloads: dict[str, Any]) -> Path:
         ({"type": "function_call", "name": "spawn_agent", "call_id": "c"}, "unknown"),
         ({"type": "quantum_call", "call_id": "c"}, "unknown"),
         ({"type": "message", "role": "user"}, "none"),
+        ({"type": "reasoning", "summary": []}, "none"),
     ],
 )
 def test_a_call_without_an_item_counts_by_what_it_calls(tmp_path: Path, payload: dict[str, Any], effects: str) -> None:
-    assert judge([], calls(logged(tmp_path, payload), "t1"), ()) == effects
-
-
-def test_calls_of_other_turns_do_not_count(tmp_path: Path) -> None:
-    own = {"internal_chat_message_metadata_passthrough": {"turn_id": "t2"}}
-    log = logged(tmp_path, {"type": "function_call", "name": "shell", "call_id": "c", **own})
-    assert calls(log, "t1") == ()
-    assert [call.name for call in calls(log, "t2")] == ["shell"]
-
-
-def test_a_missing_log_is_unreadable(tmp_path: Path) -> None:
-    with pytest.raises(Unreadable):
-        calls(tmp_path / "nowhere.jsonl", "t1")
+    assert judge([], read_log(written(tmp_path, payload), THREAD, TURN), ()) == effects
 
 
 @pytest.mark.parametrize(
@@ -185,12 +149,13 @@ def test_a_missing_log_is_unreadable(tmp_path: Path) -> None:
     ],
 )
 def test_an_item_counts_by_its_own_status(item: dict[str, Any], effects: str) -> None:
-    assert judge([{"id": "i", **item}], (), ()) == effects
+    assert judge([{"id": "i", **item}], Logged(), ()) == effects
 
 
 def test_something_that_runs_outweighs_a_failure_and_a_failure_what_is_unknown() -> None:
     failed = {"id": "1", "type": "commandExecution", "status": "failed"}
     running = {"id": "2", "type": "commandExecution", "status": "inProgress"}
-    assert judge([failed, running], None, ()) == "active"
-    assert judge([failed], None, ()) == "failed"
-    assert judge([], None, ()) == "unknown"
+    unread = Logged((), "cut")
+    assert judge([failed, running], unread, ()) == "active"
+    assert judge([failed], unread, ()) == "failed"
+    assert judge([], unread, ()) == "unknown"

@@ -11,7 +11,7 @@ from tests.adapters.codex.stage import READ, WRITE, Fake, Stage
 
 from oncemore.adapters.codex.profile import policy, unrestricted, widening
 from oncemore.adapters.codex.runtime import CodexRuntime
-from oncemore.adapters.demo.model import ModelRequest, Say, Script
+from oncemore.adapters.demo.model import ModelRequest, Say, Script, Shell
 from oncemore.engine.errors import Busy, Refused, Uncertain, Unreadable
 from oncemore.engine.ports import Profile, SessionView, Thread, TurnView, Workspace
 
@@ -43,6 +43,39 @@ def test_a_folder_that_became_a_link_to_another_one_is_refused(stage: Stage) -> 
     stage.folder.symlink_to(stage.folder.with_name("other"))
     with pytest.raises(Refused):
         stage.load()
+
+
+def test_a_folder_that_is_replaced_after_the_thread_was_loaded_is_refused_and_nothing_is_started(stage: Stage) -> None:
+    stage.script = lambda request: [Shell("echo x > written"), Say("done")]
+    stage.load()
+    real = stage.folder.rename(stage.folder.with_name("real"))
+    stage.folder.mkdir()
+    with pytest.raises(Refused, match="no longer the workspace"):
+        stage.runtime.start(stage.session, "request-1", "hello", WRITE)
+    stage.folder.rmdir()
+    with pytest.raises(Refused, match="no longer the workspace"):
+        stage.runtime.start(stage.session, "request-1", "hello", WRITE)
+    assert stage.model.calls == 0
+    real.rename(stage.folder)
+    stage.run("request-1", "hello", WRITE)
+    assert (stage.folder / "written").exists()
+
+
+def test_a_folder_that_is_replaced_by_a_link_to_another_is_refused_before_the_next_turn(stage: Stage) -> None:
+    stage.run("request-1", "hello")
+    stage.folder.rename(stage.folder.with_name("real"))
+    stage.folder.with_name("other").mkdir()
+    stage.folder.symlink_to(stage.folder.with_name("other"))
+    with pytest.raises(Refused, match="no longer the workspace"):
+        stage.runtime.start(stage.session, "request-2", "more", WRITE)
+    assert stage.model.calls == 1
+
+
+def test_a_link_to_the_very_folder_is_the_workspace(stage: Stage) -> None:
+    stage.load()
+    real = stage.folder.rename(stage.folder.with_name("real"))
+    stage.folder.symlink_to(real)
+    assert stage.run("request-1", "hello")[1].status == "completed"
 
 
 def test_a_loaded_thread_is_not_used_for_another_folder(stage: Stage) -> None:

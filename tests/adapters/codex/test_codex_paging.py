@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.adapters.codex.stage import Fake, Stage, values
 
+from oncemore.adapters.codex import marker
 from oncemore.adapters.codex.runtime import CodexRuntime
 from oncemore.engine.errors import Unreadable
 from oncemore.engine.ports import Inventory, NativeTurn, SessionView, Thread, TurnView
@@ -134,6 +135,7 @@ def test_a_description_of_another_thread_is_partial(fake: Fake) -> None:
 
 def test_a_log_that_codex_does_not_know_is_partial(fake: Fake) -> None:
     fake.tell({**scenario({"None": page()}), "thread/read": [{"error": {"message": "thread not loaded"}}]})
+    marker.make(fake.home, THREAD)
     assert take(fake).complete
     (fake.home / "sessions").mkdir()
     (fake.home / "sessions" / f"rollout-{THREAD}.jsonl").write_text("")

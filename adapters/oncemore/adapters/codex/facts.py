@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from oncemore.adapters.codex.effects import BENIGN_ITEMS, KNOWN_ITEMS, Call, judge
+from oncemore.adapters.codex.effects import KNOWN_ITEMS, judge
 from oncemore.adapters.codex.failure import classify, turn_error
 from oncemore.adapters.codex.lock import Lock
+from oncemore.adapters.codex.log import BENIGN_ITEMS, Logged
 from oncemore.adapters.codex.owner import IDLE, Terminal
 from oncemore.adapters.codex.reading import STATUSES, History
 from oncemore.engine.ports import NativeRecord, NativeStatus, NativeTurn, Observation, SessionView, TurnView
@@ -57,7 +58,7 @@ class Seen:
         held: by thread id.
         agree: the readings by fresh processes, and by the owner where the thread is ours, are equal.
         problem: why they are not, or are not complete.
-        calls: the log's calls in the bound turn; None when they could not be read.
+        logged: what the log holds of the bound turn; empty without one.
     """
 
     session: SessionView
@@ -66,7 +67,7 @@ class Seen:
     held: Mapping[str, Held]
     agree: bool
     problem: str | None
-    calls: tuple[Call, ...] | None
+    logged: Logged
     observed_at: int
     digest: str
 
@@ -282,13 +283,15 @@ def _item_facts(
     answers = final_answers(items)
     inputs = sum(item.get("type") == "userMessage" for item in items)
     alone = inputs == len(items) == 1
-    effects = judge(items, seen.calls, {terminal.item_id for terminal in held.terminals or ()})
-    unread = "the thread's log could not be read, or holds a call that is not known here"
+    logged = seen.logged
+    effects = judge(items, logged, {terminal.item_id for terminal in held.terminals or ()})
+    unsaid = alone and not logged.calls and logged.problem is not None
+    why = ", ".join(filter(None, (logged.problem, _effect_names(items, seen)))) or None
     return {
         "native.user_inputs": say(inputs),
         "native.final_answers": say(len(answers)),
-        "native.user_only": say(None, unread) if alone and seen.calls is None else say(alone and not seen.calls),
-        "native.effects": say(None, unread) if effects == "unknown" else say(effects, _effect_names(items, seen)),
+        "native.user_only": say(None, logged.problem) if unsaid else say(alone and not logged.calls),
+        "native.effects": say(None if effects == "unknown" else effects, why),
         "native.steps": say(len(items)),
         "native.normal_final": say(status == "completed" and bool(answers)),
     }
@@ -296,7 +299,7 @@ def _item_facts(
 
 def _effect_names(items: Sequence[Item], seen: Seen) -> str | None:
     told = [f"{item['type']} {item.get('status', '')}".strip() for item in items if item["type"] not in BENIGN_ITEMS]
-    logged = [f"call {call.name}" for call in seen.calls or ()]
+    logged = [f"call {call.name}" for call in seen.logged.calls]
     return ", ".join(told + logged) or None
 
 

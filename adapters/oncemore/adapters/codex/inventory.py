@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from oncemore.adapters.codex import facts
+from oncemore.adapters.codex import facts, projection
 from oncemore.adapters.codex.connection import Connection
-from oncemore.adapters.codex.effects import Call, calls
 from oncemore.adapters.codex.facts import Held, Seen
+from oncemore.adapters.codex.log import Logged, read_log
 from oncemore.adapters.codex.owner import read_config
 from oncemore.adapters.codex.processes import Processes
 from oncemore.adapters.codex.profile import unrestricted
@@ -38,9 +38,9 @@ def take(processes: Processes, session: SessionView, turn: TurnView, at: int) ->
         problem = "a thread was loaded or let go while it was read"
 
     found = facts.bound(second, turn)
-    made = _calls(found)
-    content = _digest(second, made)
-    seen = Seen(session, turn, second, held, problem is None, problem, made, at, content)
+    logged = _logged(found)
+    content = _digest(second, logged)
+    seen = Seen(session, turn, second, held, problem is None, problem, logged, at, content)
     readings = facts.readings(seen)
     readings["route.restricted_profile"] = _owners_restriction(processes, session, at) or restriction
     answers = facts.final_answers(found[1].get("items", [])) if found is not None else []
@@ -99,22 +99,23 @@ def _owners_restriction(processes: Processes, session: SessionView, at: int) -> 
     return _restriction(owner.connection, owner.workspace.path, "the process that has the thread loaded", at)
 
 
-def _calls(found: tuple[History, Mapping[str, Any]] | None) -> tuple[Call, ...] | None:
+def _logged(found: tuple[History, Mapping[str, Any]] | None) -> Logged:
     if found is None:
-        return None
+        return Logged()
     history, native = found
-    logs = rollouts(Path(history.thread.home), history.thread.thread_id)
+    home, thread_id = Path(history.thread.home), history.thread.thread_id
+    logs = rollouts(home, thread_id)
     if len(logs) != 1 or history.rollout is None or logs[0].resolve() != Path(history.rollout).resolve():
-        return None
+        return Logged((), "the thread's log is not one file, where codex says that it is")
     try:
-        return calls(logs[0], str(native["id"]))
-    except Unreadable:
-        return None
+        return read_log(logs[0], thread_id, native, projection.look_up(home, thread_id, str(native["id"])))
+    except Unreadable as error:
+        return Logged((), str(error))
 
 
-def _digest(histories: Sequence[History], made: Sequence[Call] | None) -> str:
+def _digest(histories: Sequence[History], logged: Logged) -> str:
     threads = [[history.thread.home, history.thread.thread_id, list(history.turns)] for history in histories]
-    return digest([threads, None if made is None else [[call.name, call.call_id] for call in made]])
+    return digest([threads, [[call.name, call.call_id] for call in logged.calls], logged.problem])
 
 
 def _disagreement(first: Sequence[History], second: Sequence[History], owned: Sequence[History]) -> str | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from oncemore.adapters.codex.connection import Connection, Denied, Message
-from oncemore.adapters.codex.profile import policy
+from oncemore.adapters.codex.profile import is_folder, policy
 from oncemore.adapters.codex.reading import read_turn
 from oncemore.engine.errors import Busy, Refused, Uncertain, Unreadable
 from oncemore.engine.ports import NativeTurn, Profile, Thread, Workspace
@@ -38,6 +38,7 @@ class Owner:
         restricted: the process was started without anything beside the shell.
         connection: set once the process runs, which is given `hear`.
         thread: set once it is loaded.
+        folders: where it works, as it reported by path once it was loaded; each was the workspace then.
     """
 
     def __init__(self, workspace: Workspace, restricted: bool) -> None:
@@ -54,6 +55,7 @@ class Owner:
         self._gone = False
         self.connection: Connection
         self.thread: Thread
+        self.folders: tuple[str, ...] = ()
 
     def hear(self, message: Message | None) -> None:
         """Remember what the process tells; None when it tells no more."""
@@ -145,6 +147,9 @@ class Owner:
             raise Busy(f"the thread is {status.get('type')}")
         if self.running() or self.unanswered():
             raise Busy("a turn that was started before may still run")
+        if (moved := next((path for path in self.folders if not is_folder(path, self.workspace)), None)) is not None:
+            # Codex finds the folder by its path anew for each command.
+            raise Refused(f"the thread works in {moved}, which is no longer the workspace that was opened")
         with self._changed:
             self._unanswered = True
         answer = self._begin(client_id, text, profile)

@@ -97,6 +97,15 @@ def widening(reported: Mapping[str, Any], profile: Profile, workspace: Workspace
     return None
 
 
+def is_folder(path: str, workspace: Workspace) -> bool:
+    """Whether a path leads to the very folder of the workspace now."""
+    try:
+        told = Path(path).stat()
+    except OSError:
+        return False
+    return (told.st_dev, told.st_ino) == (workspace.device, workspace.inode)
+
+
 def unrestricted(config: Mapping[str, Any]) -> str | None:
     """What a process, by its effective configuration, has beside the shell; None when nothing.
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from oncemore.adapters.codex import marker
 from oncemore.adapters.codex.connection import Connection, Denied
 from oncemore.adapters.codex.lock import SAFE
 from oncemore.engine.errors import Unreadable
@@ -55,9 +56,11 @@ def read_history(connection: Connection, thread: Thread) -> History:
     try:
         about = connection.read("thread/read", {"threadId": thread.thread_id}).get("thread")
     except Denied as error:
-        if not rollouts(Path(thread.home), thread.thread_id):
-            return History(thread)  # neither indexed nor logged: it never held a turn
-        return History(thread, problem=f"the thread is logged, but codex does not know it: {error.message}")
+        if rollouts(Path(thread.home), thread.thread_id):
+            return History(thread, problem=f"the thread is logged, but codex does not know it: {error.message}")
+        if not marker.made(Path(thread.home), thread.thread_id):
+            return History(thread, problem="the home does not know the thread: it was lost, or the home is another one")
+        return History(thread)  # made here, neither indexed nor logged: it never held a turn
     except Unreadable as error:
         return History(thread, problem=str(error))
     if not isinstance(about, dict) or about.get("id") != thread.thread_id:
@@ -119,7 +122,8 @@ def _pages(connection: Connection, known: History) -> tuple[list[dict[str, Any]]
         except Unreadable as error:
             # An owner refuses to list a thread whose first turn it has not stored yet.
             new = known.status.get("type") in ("idle", "active") and not turns
-            if new and not rollouts(Path(known.thread.home), known.thread.thread_id):
+            home, thread_id = Path(known.thread.home), known.thread.thread_id
+            if new and not rollouts(home, thread_id) and marker.made(home, thread_id):
                 return [], None
             return turns, str(error)
         turns += [turn for turn in page if isinstance(turn, dict)]

@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from oncemore.adapters.codex import binary, facts, inventory, lock
+from oncemore.adapters.codex import binary, facts, inventory, lock, marker
 from oncemore.adapters.codex.connection import REQUEST_SECONDS, START_SECONDS, Denied
 from oncemore.adapters.codex.owner import Owner, read_config
 from oncemore.adapters.codex.processes import SEARCH_PATH, Processes, Settings
-from oncemore.adapters.codex.profile import MODES, restricted, unrestricted, widening
+from oncemore.adapters.codex.profile import MODES, is_folder, restricted, unrestricted, widening
 from oncemore.adapters.codex.reading import read_history, rollouts
 from oncemore.engine.errors import Busy, Refused, Uncertain, Unreadable
 from oncemore.engine.ports import (
@@ -118,6 +118,10 @@ class CodexRuntime:
             if not created and owner.thread != session.current:
                 raise Refused("codex loaded another thread than the one asked for")
             self._check(report, owner, profile, workspace)
+            if created:
+                marker.make(Path(session.home), owner.thread.thread_id)
+            else:
+                marker.drop(Path(session.home), owner.thread.thread_id)
         except BaseException:
             owner.connection.close()
             raise
@@ -143,7 +147,7 @@ class CodexRuntime:
 
     @staticmethod
     def _never_ran(owner: Owner, thread: Thread) -> bool:
-        """Whether a recorded thread provably never held a turn: not indexed, not logged, and not to be resumed."""
+        """Whether a recorded thread, made here, provably never held a turn: no index, log or resume knows it."""
         history = read_history(owner.connection, thread)
         if not history.complete or history.turns or history.status or rollouts(Path(thread.home), thread.thread_id):
             return False
@@ -155,9 +159,11 @@ class CodexRuntime:
 
     @staticmethod
     def _check(report: Mapping[str, Any], owner: Owner, profile: Profile, workspace: Workspace) -> None:
-        for folder in (report.get("cwd"), report["thread"].get("cwd")):
-            if not isinstance(folder, str) or _identity(folder) != (workspace.device, workspace.inode):
+        folders = (report.get("cwd"), report["thread"].get("cwd"))
+        for folder in folders:
+            if not isinstance(folder, str) or not is_folder(folder, workspace):
                 raise Refused(f"the thread works in {folder}, which is not the workspace that was opened")
+        owner.folders = tuple(str(folder) for folder in folders)
         if wider := widening(report, profile, workspace):
             raise Refused(f"the thread reports wider limits than asked for: {wider}")
         if owner.restricted and (has := unrestricted(read_config(owner.connection, workspace.path))):
@@ -184,6 +190,8 @@ class CodexRuntime:
         if turn is None:
             return Observation("in_progress", ended=False, deltas=spoke, retries=owner.retries(native.turn_id))
         seen = facts.observation(turn, self._processes.held(owner.thread), spoke)
+        if seen.ended:
+            marker.drop(Path(owner.thread.home), owner.thread.thread_id)
         return replace(seen, retries=owner.retries(native.turn_id))
 
     def cancel(self, native: NativeTurn) -> None:
@@ -220,11 +228,3 @@ def _named(report: Mapping[str, Any]) -> str:
     if not isinstance(thread, dict) or not isinstance(thread.get("id"), str):
         raise Unreadable("codex did not name the thread that it loaded")
     return str(thread["id"])
-
-
-def _identity(folder: str) -> tuple[int, int] | None:
-    try:
-        told = Path(folder).stat()
-    except OSError:
-        return None
-    return told.st_dev, told.st_ino
