@@ -136,10 +136,9 @@ class HarnessRuntime:
 
     def _look(self, home: Path, cascade_id: str) -> Conversation:
         """The conversation with what is known of the process that works on it, before and after reading."""
-        before = self._run(home, cascade_id)
-        abandoned = before == ("IDLE", True)
-        read = store.look(home, cascade_id, before[0], abandoned=abandoned)
-        if before != self._run(home, cascade_id):
+        before, abandoned = self._run(home, cascade_id)
+        read = store.look(home, cascade_id, before, abandoned=abandoned)
+        if before != self._run(home, cascade_id)[0]:
             read = replace(read, run="", agree=False, abandoned=False, problem="its process went on while it was read")
         try:
             claimed = Outbox(home, cascade_id).claimed(read.steps)
@@ -261,21 +260,34 @@ class HarnessRuntime:
         home = self._homes.get(native.thread_id)
         if home is None:
             raise Unreadable("no process of ours has had the conversation loaded")
-        process = self._process(native.thread_id)
-        if process is not None:
-            process.wait(lambda: process.state == RESTING or not process.alive, timeout, 1.0)
+        deadline = time.monotonic() + timeout
+        while True:
+            seen = self._look_at(home, native)
+            one = seen.bound
+            cancelled = native in self._cancelled
+            now = conversation.observation(one, cancelled) if one is not None else Observation("in_progress", False)
+            left = deadline - time.monotonic()
+            if now.ended or left <= 0:
+                break
+            self._pause(native.thread_id, left)
+        if not all(read.answered for read in seen.conversations):
+            raise Unreadable(str(seen.problem))
+        return replace(now, readings=facts.readings(seen) if seen.agree else {})
+
+    def _look_at(self, home: Path, native: NativeTurn) -> Seen:
         client_id, known = self._ids.get(native, ("", None))
         at = self._clock()
-        read = self._look(home, native.thread_id)
+        read = [self._look(home, native.thread_id)]
         running = self._background([Thread(NAME, str(home), native.thread_id)])
-        seen = Seen([read], known, client_id, native, at, self._cancelled, running)
-        if not read.answered:
-            raise Unreadable(str(read.problem))
-        one = seen.bound
-        now = Observation("in_progress", False)
-        if one is not None:
-            now = conversation.observation(one, native in self._cancelled)
-        return replace(now, readings=facts.readings(seen) if seen.agree else {})
+        return Seen(read, known, client_id, native, at, self._cancelled, running)
+
+    def _pause(self, cascade_id: str, seconds: float) -> None:
+        """Until the conversation rests, at most; where it does, its record may still be on the way to the store."""
+        process = self._process(cascade_id)
+        if process is not None and process.state != RESTING:
+            process.wait(lambda: process.state == RESTING or not process.alive, seconds, 1.0)
+        else:
+            time.sleep(min(seconds, PAUSE))
 
     def cancel(self, native: NativeTurn) -> None:
         """See `Runtime.cancel`. The record of the executor's end is the only proof; a harness that does not give it is
