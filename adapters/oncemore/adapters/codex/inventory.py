@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from oncemore.adapters.codex import facts, projection
 from oncemore.adapters.codex.connection import Connection
 from oncemore.adapters.codex.facts import Held, Seen
-from oncemore.adapters.codex.log import Logged, read_log
+from oncemore.adapters.codex.log import Logged, read_log, unlisted
 from oncemore.adapters.codex.owner import read_config
 from oncemore.adapters.codex.processes import Processes
 from oncemore.adapters.codex.profile import unrestricted
@@ -33,6 +34,7 @@ def take(processes: Processes, session: SessionView, turn: TurnView, at: int) ->
         if (owner := processes.owner(thread)) is not None
     ]
     held = {thread.thread_id: processes.held(thread) for thread in session.threads}
+    second = tuple(_caught_up(history, held[history.thread.thread_id]) for history in second)
     problem = _disagreement(first, second, owned)
     if problem is None and [one.owner for one in before] != [one.owner for one in held.values()]:
         problem = "a thread was loaded or let go while it was read"
@@ -116,6 +118,16 @@ def _logged(found: tuple[History, Mapping[str, Any]] | None) -> Logged:
 def _digest(histories: Sequence[History], logged: Logged) -> str:
     threads = [[history.thread.home, history.thread.thread_id, list(history.turns)] for history in histories]
     return digest([threads, [[call.name, call.call_id] for call in logged.calls], logged.problem])
+
+
+def _caught_up(history: History, held: Held) -> History:
+    """The same history, with a problem when the log holds more than Codex lists; while a turn may run it always may."""
+    if not history.complete or _may_store_more(held):
+        return history
+    for path in rollouts(Path(history.thread.home), history.thread.thread_id):
+        if (problem := unlisted(path, history.thread.thread_id, history.turns)) is not None:
+            return replace(history, problem=problem)
+    return history
 
 
 def _disagreement(first: Sequence[History], second: Sequence[History], owned: Sequence[History]) -> str | None:

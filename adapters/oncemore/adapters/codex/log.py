@@ -9,7 +9,7 @@ changed: it may have lost a call, so nothing may be concluded from the calls tha
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,6 +104,29 @@ def read_log(path: Path, thread_id: str, native: Mapping[str, Any], place: Place
         return Logged((), f"the thread's log cannot be read: {error.strerror}")
     walk.compare(native.get("items", []), place)
     return Logged(tuple(walk.calls), walk.problem)
+
+
+def unlisted(path: Path, thread_id: str, turns: Iterable[Mapping[str, Any]]) -> str | None:
+    """What the log holds of a thread and Codex does not list, in words; None when it lists everything.
+
+    A process that only reads lists from an index that may be behind the log after its writer was killed; the next
+    process that loads the thread brings it up to date.
+    """
+    listed = {str(turn.get("id")): {str(item.get("id")) for item in turn.get("items", [])} for turn in turns}
+    try:
+        with path.open("rb") as lines:
+            for line in lines:
+                payload = (_record(line) or {"payload": {}})["payload"]
+                event, turn_id, item = payload.get("type"), payload.get("turn_id"), payload.get("item")
+                if event == "task_started" and turn_id not in listed:
+                    return "the thread's log holds a turn that codex does not list yet"
+                if event != "item_completed" or payload.get("thread_id") != thread_id or not isinstance(item, dict):
+                    continue
+                if str(item.get("id")) not in listed.get(str(turn_id), ()):
+                    return "the thread's log holds an item that codex does not list yet"
+    except OSError as error:
+        return f"the thread's log cannot be read: {error.strerror}"
+    return None
 
 
 class _Walk:
