@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from oncemore.engine import events, facts, judging, prompts
+from oncemore.engine import events, facts, inputs, judging
 from oncemore.engine.context import Context, due, lock
 from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.decision import Pass
-from oncemore.engine.errors import Conflict, FactsChanged
+from oncemore.engine.errors import Conflict, FactsChanged, PortError
 from oncemore.engine.intake import queue_turn, random_word
 from oncemore.engine.tables import Attempt, Request, Turn
-from oncemore.engine.texts import digest
 
 
 def admit(context: Context, request: str) -> None:
@@ -39,6 +38,13 @@ def enqueue(context: Context, request: str) -> None:
     Raises:
         Conflict: a Turn of that identity is there with other content; nothing is overwritten.
     """
+    word = random_word()
+    try:
+        text = inputs.recovery_input(context, request, word)
+    except PortError:
+        with context.journal.transaction():
+            due(request, context.journal.advance_clock().ms + context.settings.retry_outside)
+        return
     with context.journal.transaction():
         attempt = Attempt.get_or_none(Attempt.request == request, Attempt.open == True)  # noqa: E712
         if attempt is None:
@@ -47,11 +53,8 @@ def enqueue(context: Context, request: str) -> None:
         now = context.journal.advance_clock().ms
         there = Turn.get_or_none(Turn.id == attempt.turn)
         if there is None:
-            word = random_word()
-            queue_turn(request, attempt.kind, attempt.ordinal, prompts.continuation_input(word), word, now)
-        elif (there.request, there.phase) != (request, attempt.kind) or there.input_digest != digest(
-            prompts.continuation_input(there.word)
-        ):
+            queue_turn(request, attempt.kind, attempt.ordinal, text, word, now)
+        elif (there.request, there.phase) != (request, attempt.kind):
             raise Conflict(f"the Turn {attempt.turn} is in the queue with other content")
         due(request, now)
     context.checkpoint(CrashPoint.AFTER_ENQUEUE, request)
@@ -69,7 +72,7 @@ def _reserve(context: Context, request: str, judgement: Pass, known: facts.Journ
         if facts.journal_facts(request) != known:
             due(request, now)
             raise FactsChanged(f"{request} changed while it was being decided")
-        judging.record(context, request, judgement, "admission", None, now)
+        judging.record(context, request, judgement, "admission", known.turn, now)
         ordinal = 1 + Attempt.select().where(Attempt.request == request, Attempt.kind == kind).count()
         turn = f"{request}-{kind}-{ordinal}"
         Attempt.insert(
@@ -94,7 +97,7 @@ def _note(context: Context, request: str, judgement: Pass, known: facts.JournalF
         if facts.journal_facts(request) != known:
             due(request, now)
             raise FactsChanged(f"{request} changed while it was being decided")
-        judging.record(context, request, judgement, "admission", None, now)
+        judging.record(context, request, judgement, "admission", known.turn, now)
         waiting = [each for each in judgement.records if each["outcome"] == "wait"]
         if waiting:
             times = [judging.millis(each["until"]) or now + context.settings.observe_again for each in waiting]

@@ -53,6 +53,14 @@ class Context:
             raise PortError(f"the runtime {session.runtime} is not configured")
         return found
 
+    def runs(self, turn: Turn) -> Runtime:
+        """The runtime that runs this Turn: the Session's, or the one for reviews. Raises `PortError`."""
+        if turn.phase != "review":
+            return self.runtime(Session.get_by_id(turn.session))
+        if self.ports.reviews is None or self.ports.reviews[0] not in self.ports.runtimes:
+            raise PortError("no runtime for reviews is configured")
+        return self.ports.runtimes[self.ports.reviews[0]]
+
     def source(self, session: Session) -> Source:
         """The Session's Source. Raises `PortError` when it is not configured."""
         found = self.ports.sources.get(session.source)

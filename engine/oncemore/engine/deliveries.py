@@ -14,7 +14,16 @@ from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.errors import Busy, NotFound, PortError, Refused
 from oncemore.engine.ports import Receipt, Search
 from oncemore.engine.process import Process
-from oncemore.engine.tables import Attempt, Delivery, DeliveryIntent, Request, Session, Turn
+from oncemore.engine.tables import (
+    Attempt,
+    Decision,
+    DecisionPass,
+    Delivery,
+    DeliveryIntent,
+    Request,
+    Session,
+    Turn,
+)
 from oncemore.rules.case import Reading
 
 VERIFY_PATIENCE = 600_000
@@ -32,7 +41,7 @@ def freeze(context: Context, request: str) -> bool | None:
     with context.journal.transaction():
         row = Request.get_by_id(request)
         lock(row.session)
-        owed = _owed(row)
+        owed = _owed(context, row)
         if owed is None or Delivery.select().where(Delivery.request == request, Delivery.stage == owed[0]).exists():
             return False
         now = context.journal.advance_clock().ms
@@ -80,7 +89,28 @@ def deliver(context: Context, delivery: Delivery) -> bool:
     return _send(context, delivery)
 
 
-def _owed(row: Request) -> tuple[str, str | None, Callable[[], str]] | None:
+def owes(context: Context, request: str) -> bool:
+    """Whether the Request owes its Source a text that is not frozen yet."""
+    owed = _owed(context, Request.get_by_id(request))
+    there = Delivery.select().where(Delivery.request == request)
+    return owed is not None and not there.where(Delivery.stage == owed[0]).exists()
+
+
+def _retry_may_follow(context: Context, turn: Turn) -> bool | None:
+    """Whether a policy may still try the failed Turn again by itself; None when nothing was decided on it yet."""
+    newest = (
+        DecisionPass.select(DecisionPass.id)
+        .where(DecisionPass.turn == turn.id, DecisionPass.stage == "admission")
+        .order_by(DecisionPass.last_seen.desc(), DecisionPass.at.desc())
+        .first()
+    )
+    if newest is None:
+        return None
+    rows = Decision.select().where(Decision.decision_pass == newest.id, Decision.level == "enforce")
+    return any(row.outcome in ("fire", "wait") and context.rules.action(row.policy) == "retry_business" for row in rows)
+
+
+def _owed(context: Context, row: Request) -> tuple[str, str | None, Callable[[], str]] | None:
     """The stage, Turn and text of what the Source should get now."""
 
     def fixed(words: dict[str, str]) -> Callable[[], str]:
@@ -99,6 +129,9 @@ def _owed(row: Request) -> tuple[str, str | None, Callable[[], str]] | None:
         if attempt is None or attempt.reason == PERSON_FIRST:
             return None
         return ("notice", turn.id, fixed(prompts.NOT_CONTINUED))
+    # A failure that is going to be tried again is not told; the last one is.
+    if turn.phase in ("business", "quota", "route") and _retry_may_follow(context, turn) is not False:
+        return None
     return ("notice", turn.id, fixed(prompts.FAILED))
 
 

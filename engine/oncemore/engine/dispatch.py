@@ -10,12 +10,12 @@ import json
 from contextlib import suppress
 from dataclasses import asdict
 
-from oncemore.engine import events, facts, judging, texts
+from oncemore.engine import events, facts, inputs, judging, texts
 from oncemore.engine.context import Context, due, let_go, lock, look, wake
 from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.deliveries import PERSON_FIRST
 from oncemore.engine.errors import Busy, FactsChanged, NotFound, PortError, Refused
-from oncemore.engine.ports import GrantReading, Inventory, Profile, SessionView
+from oncemore.engine.ports import GrantReading, Inventory, Profile, SessionView, Thread, Workspace
 from oncemore.engine.tables import Attempt, Request, Session, SessionThread, StartIntent, Turn
 
 STARTS = 2
@@ -86,13 +86,13 @@ def begin(context: Context, turn: Turn) -> bool:
             raise PortError("no grants are configured")
         grant = context.ports.grants.read(facts.grant_ref(session))
         profile = _profile(turn, grant)
+        thread: Thread | None = None
         if profile is not None and grant.workspace is not None and session.state == "open":
-            loaded = context.runtime(session).load(facts.session_view(session.id), profile, grant.workspace)
-            _record_thread(context, session.id, loaded.thread.thread_id)
+            thread = _load(context, turn, profile, grant.workspace)
             context.checkpoint(CrashPoint.AFTER_LOAD, turn.id)
         if turn.phase == "business":
-            return _begin_human(context, turn, profile)
-        return _begin_recovery(context, turn, profile)
+            return _begin_human(context, turn, profile, thread)
+        return _begin_recovery(context, turn, profile, thread)
     except Busy as error:
         return _again(context, turn, f"busy: {error}", context.settings.retry_outside)
     except Refused as error:
@@ -108,7 +108,20 @@ def begin(context: Context, turn: Turn) -> bool:
             grant.workspace.close()
 
 
-def _begin_human(context: Context, turn: Turn, profile: Profile | None) -> bool:
+def _load(context: Context, turn: Turn, profile: Profile, workspace: Workspace) -> Thread:
+    """Own the thread that the Turn runs in: the Session's, or a new one for a review."""
+    if turn.phase == "review" and context.ports.reviews is not None:
+        name, home = context.ports.reviews
+        return context.runs(turn).load(SessionView(turn.session, name, home, ()), profile, workspace).thread
+    loaded = context.runs(turn).load(facts.session_view(turn.session), profile, workspace)
+    with context.journal.transaction():
+        now = context.journal.advance_clock().ms
+        lock(turn.session)
+        _record_thread(turn.session, loaded.thread, now)
+    return loaded.thread
+
+
+def _begin_human(context: Context, turn: Turn, profile: Profile | None, thread: Thread | None) -> bool:
     """A person's own Turn needs no policy: the message must stand, and the grant."""
     with context.journal.transaction():
         known = facts.journal_facts(turn.request, turn.id)
@@ -122,35 +135,41 @@ def _begin_human(context: Context, turn: Turn, profile: Profile | None) -> bool:
             return _again(context, turn, f"{fact} is not known", context.settings.retry_outside)
         if reading.value != value:
             return _held(context, turn, f"not started: {fact} is {reading.value}")
-    if observed.inventory is None or not observed.inventory.complete or profile is None:
+    if observed.inventory is None or not observed.inventory.complete or profile is None or thread is None:
         return _again(context, turn, "; ".join(observed.failures) or "the inventory is not complete", None)
     with context.journal.transaction():
         _check(context, turn, known)
-        _intend(context, turn, profile, observed.inventory)
+        _intend(context, turn, profile, observed.inventory, thread)
     context.checkpoint(CrashPoint.AFTER_START_INTENT, turn.id)
     return True
 
 
-def _begin_recovery(context: Context, turn: Turn, profile: Profile | None) -> bool:
+def _begin_recovery(context: Context, turn: Turn, profile: Profile | None, thread: Thread | None) -> bool:
     attempt = Attempt.get(Attempt.turn == turn.id)
     with context.journal.transaction():
         known = facts.journal_facts(turn.request, turn.id)
         policy = events.latest(turn.request, "reserved")["policy"]
-    observed = facts.observe(turn.request, context.ports)
+    review = None
+    if turn.phase == "review" and thread is not None:
+        review = SessionView(turn.session, thread.runtime, thread.home, (thread,))
+    observed = facts.observe(turn.request, context.ports, review)
     if observed.grant is not None and observed.grant.workspace is not None:
         observed.grant.workspace.close()
+    if review is not None and not inputs.material_stands(context, turn.request, texts.fetch(turn.input_digest)):
+        return _held(context, turn, "what the review was handed is no longer what the runtime holds")
     case = facts.build_case(known, observed, context.journal.now(), attempt.reserved_at)
     judgement = judging.judge(context, turn.request, case, "dispatch")
     own = judging.of_policy(judgement, policy)
-    fires = judgement.fired == policy and observed.inventory is not None and profile is not None
+    ready = observed.inventory is not None and profile is not None and thread is not None
+    fires = judgement.fired == policy and ready
     outcome = "not_concerned" if own is None else str(own["outcome"])
     with context.journal.transaction():
         _check(context, turn, known)
         now = context.journal.advance_clock().ms
         judging.record(context, turn.request, judgement, "dispatch", turn.id, now)
         if fires:
-            assert observed.inventory is not None and profile is not None
-            _intend(context, turn, profile, observed.inventory)
+            assert observed.inventory is not None and profile is not None and thread is not None
+            _intend(context, turn, profile, observed.inventory, thread)
         elif own is not None and outcome in ("wait", "fire") and own["level"] == "enforce":
             until = judging.millis(own["until"]) or now + context.settings.observe_again
             let_go(turn.session, turn, now, max(until, now + 1), f"waits: {own['reason']['gate']}")
@@ -160,7 +179,7 @@ def _begin_recovery(context: Context, turn: Turn, profile: Profile | None) -> bo
             withdraw(turn, reason, now)
     if not fires:
         with suppress(PortError):
-            context.runtime(Session.get_by_id(turn.session)).release(facts.session_view(turn.session))
+            context.runs(turn).release(review or facts.session_view(turn.session))
         return False
     context.checkpoint(CrashPoint.AFTER_START_INTENT, turn.id)
     return True
@@ -193,8 +212,10 @@ def _check(context: Context, turn: Turn, known: facts.JournalFacts) -> None:
         raise FactsChanged(f"{turn.request} is no longer open")
 
 
-def _intend(context: Context, turn: Turn, profile: Profile, inventory: Inventory) -> None:
+def _intend(context: Context, turn: Turn, profile: Profile, inventory: Inventory, thread: Thread) -> None:
     now = context.journal.advance_clock().ms
+    if turn.phase == "review":
+        _record_thread(turn.session, thread, now, set_aside=True)
     held = sorted(record.native.turn_id for record in inventory.turns)
     me = context.process
     ordinal = 1 + StartIntent.select().where(StartIntent.turn == turn.id).count()
@@ -212,15 +233,18 @@ def _intend(context: Context, turn: Turn, profile: Profile, inventory: Inventory
         status="starting",
         started_at=now,
         profile=json.dumps(asdict(profile), sort_keys=True),
-        native_thread=_current_thread(facts.session_view(turn.session)),
+        native_thread=thread.thread_id,
     ).where(Turn.id == turn.id).execute()
     events.append(turn.request, "start_intent", now, turn=turn.id, ordinal=ordinal)
 
 
 def _profile(turn: Turn, grant: GrantReading) -> Profile | None:
-    """What the grant allows now; for a recovery never wider than what the original Turn ran under."""
+    """What the grant allows now; for a recovery never wider than what the original Turn ran under, for a review
+    reading alone."""
     if grant.profile is None or turn.phase == "business":
         return grant.profile
+    if turn.phase == "review":
+        return Profile("read_only")
     original = Turn.get(Turn.request == turn.request, Turn.phase == "business")
     if original.profile is None:
         return None
@@ -231,21 +255,27 @@ def _profile(turn: Turn, grant: GrantReading) -> Profile | None:
     return recorded.narrowed(grant.profile)
 
 
-def _record_thread(context: Context, session: str, thread: str) -> None:
-    with context.journal.transaction():
-        now = context.journal.advance_clock().ms
-        lock(session)
-        threads = list(SessionThread.select().where(SessionThread.session == session).order_by(SessionThread.ordinal))
-        if threads and threads[-1].thread == thread:
-            return
+def _record_thread(session: str, thread: Thread, now: int, *, set_aside: bool = False) -> None:
+    """Add a thread to the Session's, unless it is its newest of that kind already. Inside a transaction."""
+    threads = list(SessionThread.select().where(SessionThread.session == session).order_by(SessionThread.ordinal))
+    same = [row for row in threads if bool(row.set_aside) == set_aside]
+    if same and (same[-1].runtime, same[-1].home, same[-1].thread) == (thread.runtime, thread.home, thread.thread_id):
+        return
+    if not set_aside:
         SessionThread.update(used_to=now).where(
-            SessionThread.session == session, SessionThread.used_to.is_null()
+            SessionThread.session == session,
+            SessionThread.used_to.is_null(),
+            SessionThread.set_aside == False,  # noqa: E712
         ).execute()
-        SessionThread.insert(session=session, ordinal=len(threads) + 1, thread=thread, used_from=now).execute()
-
-
-def _current_thread(view: SessionView) -> str | None:
-    return view.current.thread_id if view.current is not None else None
+    SessionThread.insert(
+        session=session,
+        ordinal=len(threads) + 1,
+        runtime=thread.runtime,
+        home=thread.home,
+        thread=thread.thread_id,
+        set_aside=set_aside,
+        used_from=now,
+    ).execute()
 
 
 def _person_first(known: facts.JournalFacts, newer: object) -> bool:

@@ -90,15 +90,17 @@ def run(context: Context, turn: Turn) -> None:
     if seen is None:
         return
     context.checkpoint(CrashPoint.AFTER_NATIVE_END, turn.id)
-    running.settle(context, turn.id, seen)
-    context.runtime(Session.get_by_id(turn.session)).release(facts.session_view(turn.session))
+    running.finish(context, turn, native, seen)
 
 
 def _conclude(context: Context, row: Request) -> bool:
     """Nothing is queued or on its way: is the Request answered, over, or a case for the policies?"""
     turn = facts.last_ended(row.id)
     if row.state != "open" or turn is None:
-        _rest(context, row)
+        _rest(context, row, row.held)
+        return False
+    if turn.status == "completed" and turn.phase == "review" and turn.has_gate:
+        _rest(context, row, "the review's answer leaves something to a person")
         return False
     if turn.status == "completed" and turn.report_state != "valid":
         _answered(context, row)
@@ -107,7 +109,7 @@ def _conclude(context: Context, row: Request) -> bool:
     with suppress(PortError):
         context.runtime(Session.get_by_id(row.session)).release(facts.session_view(row.session))
     admission.admit(context, row.id)
-    return _due_now(context, row.id)
+    return _due_now(context, row.id) or deliveries.owes(context, row.id)
 
 
 def _due_now(context: Context, request: str) -> bool:
@@ -136,7 +138,7 @@ def _answered(context: Context, row: Request) -> None:
         events.append(row.id, "answered", now)
 
 
-def _rest(context: Context, row: Request) -> None:
+def _rest(context: Context, row: Request, held: str | None) -> None:
     with context.journal.transaction():
         context.journal.advance_clock()
-        due(row.id, None, row.held)
+        due(row.id, None, held)

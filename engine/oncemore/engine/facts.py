@@ -6,8 +6,9 @@ The journal's own facts are read twice: once for the decision, and again inside 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from oncemore.engine import routes
 from oncemore.engine.errors import OncemoreError, PortError
 from oncemore.engine.journal import Moment
 from oncemore.engine.ports import (
@@ -41,6 +42,8 @@ class JournalFacts:
         newer: `dispatched`, `queued` or `none`, of our own later Requests.
         accepted: the Source's ids of every message of the Session that is in the journal, whatever became of it.
         ended_at: the later of our own and the runtime's recorded end of the Turn that the decision is about.
+        turn: its id.
+        cancelled: it was settled as cancelled.
     """
 
     values: Mapping[str, Value | None]
@@ -48,17 +51,20 @@ class JournalFacts:
     newer: str
     accepted: frozenset[str]
     ended_at: int | None
+    turn: str | None = None
+    cancelled: bool = False
 
 
-def journal_facts(request: str, besides: str | None = None) -> JournalFacts:
+def journal_facts(request: str, besides: str | None = None, about: Turn | None = None) -> JournalFacts:
     """Read them. Call it inside a transaction.
 
     Args:
+        about: the Turn that the decision is about; the last ended one when None.
         besides: the Turn of the Attempt that is being decided: it, its reservation and its place in the queue do not
             count. Everything else does, withdrawn Attempts too.
     """
     row = Request.get_by_id(request)
-    turn = last_ended(request)
+    turn = about or last_ended(request)
     values: dict[str, Value | None] = {
         "request.role": row.role,
         "request.audience": row.audience,
@@ -80,6 +86,8 @@ def journal_facts(request: str, besides: str | None = None) -> JournalFacts:
         newer=_newer_requests(row),
         accepted=frozenset(r.message for r in Request.select(Request.message).where(Request.session == row.session)),
         ended_at=None if turn is None or turn.ended_at is None else max(turn.ended_at, turn.native_ended_at or 0),
+        turn=None if turn is None else turn.id,
+        cancelled=turn is not None and bool(turn.settled_cancel),
     )
 
 
@@ -112,8 +120,12 @@ class Observed:
     failures: tuple[str, ...]
 
 
-def observe(request: str, ports: Ports) -> Observed:
-    """Read the Source, the grant and the runtime. What cannot be read is simply not among the readings."""
+def observe(request: str, ports: Ports, review: SessionView | None = None) -> Observed:
+    """Read the Source, the grant, the runtime and its route. What cannot be read is not among the readings.
+
+    Args:
+        review: the Session with the thread that was loaded for a review, when one is about to start.
+    """
     row = Request.get_by_id(request)
     session = Session.get_by_id(row.session)
     source = ports.sources.get(session.source)
@@ -145,7 +157,27 @@ def observe(request: str, ports: Ports) -> Observed:
         readings.update(inventory.readings)
     except OncemoreError as error:
         failures.append(f"runtime: {error}")
+    try:
+        readings.update(_route(request, session, ports, review))
+    except OncemoreError as error:
+        failures.append(f"route: {error}")
     return Observed(readings, inventory, grant, newer, tuple(failures))
+
+
+def _route(request: str, session: Session, ports: Ports, review: SessionView | None) -> dict[str, Reading]:
+    """What is known of the way to a model; looked at only after a failure, when a retry or a review may need it."""
+    turn = last_ended(request)
+    if turn is None or turn.status == "completed":
+        return {}
+    found: dict[str, Reading] = {}
+    if ports.reviews is not None and (review is not None or session.runtime != ports.reviews[0]):
+        name, home = ports.reviews
+        view = review or SessionView(session.id, name, home, ())
+        found["route.restricted_profile"] = ports.runtimes[name].restricted(view)
+    capacity = ports.capacity.get(session.runtime)
+    if capacity is not None and routes.may_look(session.runtime, request):
+        found["route.state"] = capacity.read()
+    return found
 
 
 def build_case(facts: JournalFacts, observed: Observed, moment: Moment, waiting_since: int | None) -> Case:
@@ -161,6 +193,9 @@ def build_case(facts: JournalFacts, observed: Observed, moment: Moment, waiting_
     readings["turn.ended_ago"] = _ended_ago(facts.ended_at, moment, journal)
     readings["session.state"] = _joined_session(facts.session, readings.get("native.run_state"), journal)
     readings["session.newer_input"] = _joined_newer(facts, observed, now)
+    if facts.cancelled:
+        # What a cancelled Turn did is never known, whatever a later look at the runtime says.
+        readings["native.effects"] = Reading("reported", None, journal)
     if not moment.trusted:
         for name, reading in readings.items():
             if FACTS[name].type == "duration":
@@ -168,18 +203,37 @@ def build_case(facts: JournalFacts, observed: Observed, moment: Moment, waiting_
     return Case(now=now, readings=readings, waiting_since=waiting_since)
 
 
-def session_view(session: str) -> SessionView:
-    """The Session as a runtime needs to know it."""
+def session_view(session: str, runtime: str | None = None) -> SessionView:
+    """The Session as a runtime needs to know it: with the threads of that runtime alone.
+
+    Args:
+        runtime: the Session's own when None.
+    """
     row = Session.get_by_id(session)
-    threads = SessionThread.select().where(SessionThread.session == session).order_by(SessionThread.ordinal)
+    name = runtime or row.runtime
+    threads = list(
+        SessionThread.select()
+        .where(SessionThread.session == session, SessionThread.runtime == name)
+        .order_by(SessionThread.ordinal)
+    )
     started = Turn.select(Turn.id).join(StartIntent, on=(StartIntent.turn == Turn.id)).where(Turn.session == session)
     return SessionView(
         id=session,
-        runtime=row.runtime,
+        runtime=name,
         home=row.home,
-        threads=tuple(Thread(row.runtime, row.home, thread.thread) for thread in threads),
+        threads=tuple(Thread(thread.runtime, thread.home, thread.thread) for thread in threads),
         client_ids=frozenset(turn.id for turn in started),
+        set_aside=frozenset(thread.thread for thread in threads if thread.set_aside),
     )
+
+
+def running_view(turn: Turn) -> SessionView:
+    """The Session as the runtime that runs this Turn needs to know it; a review has a thread of its own."""
+    if turn.phase != "review":
+        return session_view(turn.session)
+    row = SessionThread.get(SessionThread.session == turn.session, SessionThread.thread == turn.native_thread)
+    whole = session_view(turn.session, row.runtime)
+    return replace(whole, home=row.home, threads=(Thread(row.runtime, row.home, row.thread),), set_aside=frozenset())
 
 
 def turn_view(turn: Turn | None) -> TurnView:

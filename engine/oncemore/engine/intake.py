@@ -185,6 +185,7 @@ def queue_turn(request: str, phase: str, ordinal: int, text: str, word: str, now
         word=word,
         has_reply=False,
         has_deltas=False,
+        settled_cancel=False,
         queued_at=now,
     ).execute()
     events.append(request, "queued", now, turn=turn, input=stored.digest)

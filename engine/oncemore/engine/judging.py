@@ -22,12 +22,15 @@ from oncemore.rules.case import Case
 def judge(context: Context, request: str, case: Case, stage: Stage) -> Pass:
     """Judge a case by every policy at its present level. Nothing is stored."""
     at = levels.current(context.rules.names, case.now)
+    # A policy that settles a running Turn has nothing to say of an ended one, and the other way round.
+    in_turn = [name for name in at if context.rules.action(name) == "settle_turn"]
+    at = {name: level if (name in in_turn) == (stage == "in_turn") else "off" for name, level in at.items()}
     return context.rules.decide(case, stage=stage, request=request, levels=at)
 
 
 def record(context: Context, request: str, judgement: Pass, stage: Stage, turn: str | None, now: int) -> None:
     """Keep a judgement. Call it inside the transaction that acts on it."""
-    signature = _signature(judgement, stage)
+    signature = _signature(judgement, stage, turn)
     newest = (
         DecisionPass.select(DecisionPass.id, DecisionPass.signature)
         .where(DecisionPass.request == request)
@@ -82,8 +85,8 @@ def millis(time: str | None) -> int | None:
     return None if time is None else round(datetime.fromisoformat(time).timestamp() * 1000)
 
 
-def _signature(judgement: Pass, stage: Stage) -> str:
-    content = [stage, judgement.fired] + [
+def _signature(judgement: Pass, stage: Stage, turn: str | None) -> str:
+    content = [stage, turn, judgement.fired] + [
         [
             each["policy"]["name"],
             each["policy"]["digest"],
@@ -91,7 +94,8 @@ def _signature(judgement: Pass, stage: Stage) -> str:
             each["outcome"],
             each["reason"],
             each["until"],
-            [[gate["id"], gate["result"]] for gate in each["gates"]],
+            # While a Turn runs there is a look every moment; only another outcome or deciding gate is news.
+            [] if stage == "in_turn" else [[gate["id"], gate["result"]] for gate in each["gates"]],
         ]
         for each in judgement.records
     ]

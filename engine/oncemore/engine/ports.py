@@ -89,6 +89,7 @@ class SessionView:
         threads: every native thread in the order of use; the last is the current one; empty before the first Turn.
         client_ids: the client ids of every Turn of ours in this Session that may have been started: an input under
             any other id, or under none, is foreign.
+        set_aside: ids of threads that were used for one Turn only, such as a review, and are not gone on with.
     """
 
     id: str
@@ -96,11 +97,13 @@ class SessionView:
     home: str
     threads: tuple[Thread, ...]
     client_ids: frozenset[str] = frozenset()
+    set_aside: frozenset[str] = frozenset()
 
     @property
     def current(self) -> Thread | None:
         """The thread that the next Turn runs in."""
-        return self.threads[-1] if self.threads else None
+        going_on = [thread for thread in self.threads if thread.thread_id not in self.set_aside]
+        return going_on[-1] if going_on else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +153,7 @@ class Inventory:
         digest: SHA-256 of the canonical content.
         observed_at: milliseconds since the epoch.
         answer: the final answer's text of the Turn asked for; None when there is not exactly one.
+        only_reading: whether the Turn asked for did nothing but look, by its items and its log; None when not known.
         observation: the end of the Turn asked for as `Runtime.observe` would tell it; None when it was not found or
             has no proven end.
     """
@@ -160,6 +164,7 @@ class Inventory:
     digest: str
     observed_at: int
     answer: str | None = None
+    only_reading: bool | None = None
     observation: Observation | None = None
 
     def under(self, client_id: str) -> tuple[NativeRecord, ...]:
@@ -230,6 +235,14 @@ class Runtime(Protocol):
 
         What could not be read is in the readings as unknown. Raises `Unreadable` only when nothing could be said.
         """
+
+    def material(self, session: SessionView, turn: TurnView) -> str:
+        """The text that an interrupted turn left, as the `material.*` facts speak of it. Raises `Unreadable`."""
+
+    def restricted(self, session: SessionView) -> Reading:
+        """`route.restricted_profile`: whether the process that has the Session's current thread loaded, or one that
+        would load a new thread for a review in its home, is restricted to reading, as such a process itself says. A
+        runtime that has no such profile says missing."""
 
     def load(self, session: SessionView, profile: Profile, workspace: Workspace) -> Loaded:
         """Own the Session's current thread, or make its first one, in the opened workspace.
@@ -403,10 +416,24 @@ class Grants(Protocol):
         """The grant now, compared with what was recorded."""
 
 
+class Capacity(Protocol):
+    """Whether a route to a model has room now."""
+
+    def read(self) -> Reading:
+        """`route.state`, read now; missing when there is no source of it. Raises `Unreadable`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """The outside as wired for one engine; by configured id where there can be several."""
+    """The outside as wired for one engine; by configured id where there can be several.
+
+    Attributes:
+        capacity: by the runtime's name; a runtime without one has no known capacity.
+        reviews: the runtime that runs restricted reviews, and its home; None where no review can run.
+    """
 
     runtimes: Mapping[str, Runtime] = field(default_factory=dict)
     sources: Mapping[str, Source] = field(default_factory=dict)
     grants: Grants | None = None
+    capacity: Mapping[str, Capacity] = field(default_factory=dict)
+    reviews: tuple[str, str] | None = None

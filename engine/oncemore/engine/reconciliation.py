@@ -12,7 +12,7 @@ from oncemore.engine import events, facts, running
 from oncemore.engine.context import Context, due, let_go, lock
 from oncemore.engine.dispatch import STARTS
 from oncemore.engine.errors import PortError
-from oncemore.engine.ports import Inventory, NativeTurn, Observation, TurnView
+from oncemore.engine.ports import Inventory, NativeTurn, Observation, Profile, TurnView
 from oncemore.engine.process import Process
 from oncemore.engine.tables import Request, Session, StartIntent, StartReceipt, Turn
 
@@ -89,8 +89,7 @@ def _settle_run(context: Context, turn: Turn, native: NativeTurn) -> bool:
         inventory = _inventory(context, turn, native)
     if inventory is None or inventory.observation is None or not inventory.observation.ended:
         return _look_again(context, turn, "its end cannot be read")
-    running.settle(context, turn.id, inventory.observation, "its process ended before it did")
-    context.runtime(Session.get_by_id(turn.session)).release(facts.session_view(turn.session))
+    running.finish(context, turn, native, inventory.observation, "its process ended before it did")
     return True
 
 
@@ -111,8 +110,9 @@ def _own_thread(context: Context, turn: Turn) -> bool:
         grant = context.ports.grants.read(facts.grant_ref(session))
         if grant.workspace is None or grant.profile is None:
             return False
+        profile = Profile("read_only") if turn.phase == "review" else grant.profile
         try:
-            context.runtime(session).load(facts.session_view(session.id), grant.profile, grant.workspace)
+            context.runs(turn).load(facts.running_view(turn), profile, grant.workspace)
         finally:
             grant.workspace.close()
     except PortError:
@@ -121,9 +121,8 @@ def _own_thread(context: Context, turn: Turn) -> bool:
 
 
 def _inventory(context: Context, turn: Turn, native: NativeTurn | None) -> Inventory | None:
-    session = Session.get_by_id(turn.session)
     try:
-        return context.runtime(session).inventory(facts.session_view(session.id), TurnView(turn.id, native))
+        return context.runs(turn).inventory(facts.running_view(turn), TurnView(turn.id, native))
     except PortError:
         return None
 

@@ -48,6 +48,16 @@ class Rulebook:
         """Judge facts that were read back, by all policies at their levels."""
         return decide(self._evaluator, case, stage=stage, origin="read_back", request=request, levels=levels)
 
+    def action(self, policy: str) -> str | None:
+        """What the policy does; None when there is no such policy."""
+        found = self._policies.get(policy)
+        return None if found is None else found.action
+
+    def material(self, policy: str) -> str:
+        """Which material a review policy hands over: `none`, `visible_response` or `visible_results`."""
+        found = self._policies.get(policy)
+        return "none" if found is None else found.parameters.get("material", "none")
+
     def patience(self, policy: str) -> int | None:
         """For how long the policy may wait, milliseconds; None for ever, and for a policy that is no longer there."""
         found = self._policies.get(policy)

@@ -10,22 +10,22 @@ import json
 from contextlib import suppress
 from dataclasses import replace
 
-from oncemore.engine import events, facts, texts
+from oncemore.engine import events, facts, judging, texts
 from oncemore.engine.context import Context, due, lock, wake
 from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.errors import PortError, Refused, Unreadable
-from oncemore.engine.ports import NativeTurn, Observation, Profile
+from oncemore.engine.ports import NativeTurn, Observation, Profile, SessionView, TurnView
 from oncemore.engine.response import Response, parse
 from oncemore.engine.tables import Attempt, Request, Session, StartIntent, StartReceipt, Turn
 
 
 def start(context: Context, turn: Turn) -> NativeTurn | None:
     """Call the runtime, once, and store its receipt; None when the Turn is not running afterwards."""
-    session = Session.get_by_id(turn.session)
-    runtime = context.runtime(session)
+    runtime = context.runs(turn)
+    turn = Turn.get_by_id(turn.id)
     try:
         native = runtime.start(
-            facts.session_view(session.id), turn.id, texts.fetch(turn.input_digest), _recorded_profile(turn.id)
+            facts.running_view(turn), turn.id, texts.fetch(turn.input_digest), _recorded_profile(turn.id)
         )
     except Refused as error:
         settle(context, turn.id, Observation("failed", True, error="route_unavailable"), f"not started: {error}")
@@ -71,7 +71,7 @@ CANCEL_PATIENCE = 60_000
 
 def watch(context: Context, turn: Turn, native: NativeTurn) -> Observation | None:
     """Wait for the end; interrupt on a stop or when the time is over. None when the runtime can no longer be asked."""
-    runtime = context.runtime(Session.get_by_id(turn.session))
+    runtime = context.runs(turn)
     if not _still_granted(context, turn):
         with context.journal.transaction():
             events.append(turn.request, "workspace_changed", context.journal.advance_clock().ms, turn=turn.id)
@@ -92,6 +92,8 @@ def watch(context: Context, turn: Turn, native: NativeTurn) -> Observation | Non
         if seen.retries > retries:
             retries = seen.retries
             _note_retries(context, turn, retries)
+        if not seen.ended and seen.readings and _settled_in_turn(context, turn, seen):
+            return None
         if seen.ended:
             late = timed_out and seen.status == "interrupted"
             return replace(seen, error="hard_timeout") if late else seen
@@ -108,6 +110,60 @@ def watch(context: Context, turn: Turn, native: NativeTurn) -> Observation | Non
             except PortError:
                 return None
             cancelled = ticks
+
+
+CANCELLED = "cancelled at the runtime; it may have been executed, and what it did is not known"
+
+
+def _settled_in_turn(context: Context, turn: Turn, seen: Observation) -> bool:
+    """Let the policies that may settle a running Turn judge this one complete look; whether one did.
+
+    Nothing is cancelled and nothing is sent: the runtime has come to rest by itself. A crash before the transaction
+    leaves the Turn running, and the next look derives the same answer.
+    """
+    with context.journal.transaction():
+        known = facts.journal_facts(turn.request, about=Turn.get_by_id(turn.id))
+        moment = context.journal.advance_clock()
+    observed = facts.Observed(seen.readings, None, None, None, ())
+    judgement = judging.judge(context, turn.request, facts.build_case(known, observed, moment, None), "in_turn")
+    fires = judgement.fired is not None
+    with context.journal.transaction():
+        lock(turn.session)
+        if facts.journal_facts(turn.request, about=Turn.get_by_id(turn.id)) != known:
+            return False
+        now = context.journal.advance_clock().ms
+        judging.record(context, turn.request, judgement, "in_turn", turn.id, now)
+        if fires:
+            ended = Observation("failed", True, error="upstream_transport_failure", deltas=seen.deltas)
+            _end(turn.id, ended, Response(text=""), CANCELLED, now, cancelled=True)
+    if fires:
+        context.checkpoint(CrashPoint.AFTER_SETTLE, turn.id)
+    return fires
+
+
+def finish(context: Context, turn: Turn, native: NativeTurn, seen: Observation, detail: str | None = None) -> None:
+    """Settle a Turn that has ended, a review only after it was checked, and let its thread go."""
+    turn = Turn.get_by_id(turn.id)
+    view = facts.running_view(turn)
+    if turn.phase == "review" and seen.status == "completed":
+        rejected = _rejection(context, turn, native, view, seen)
+        if rejected is not None:
+            seen, detail = Observation("failed", True, error="other", deltas=seen.deltas), rejected
+    settle(context, turn.id, seen, detail)
+    with suppress(PortError):
+        context.runs(turn).release(view)
+
+
+def _rejection(context: Context, turn: Turn, native: NativeTurn, view: SessionView, seen: Observation) -> str | None:
+    """Why a review's answer may not be delivered: it did more than read, or asks for more than an answer."""
+    try:
+        inventory = context.runs(turn).inventory(view, TurnView(turn.id, native))
+    except PortError as error:
+        return f"the review cannot be checked: {error}"
+    if inventory.only_reading is not True:
+        return "the review did more than read" if inventory.only_reading is False else "the review cannot be checked"
+    gates = set(parse(seen.answer or "", turn.word).gates) - {"gate"}
+    return f"the review's answer holds {', '.join(sorted(gates))}" if gates else None
 
 
 def _still_granted(context: Context, turn: Turn) -> bool:
@@ -146,44 +202,53 @@ def settle(context: Context, turn: str, seen: Observation, detail: str | None = 
         if row.ended_at is not None:
             return
         now = context.journal.advance_clock().ms
-        completed = seen.status == "completed"
-        status = "timed_out" if seen.error == "hard_timeout" else seen.status
-        reply = texts.store(response.text, now) if completed and response.text else None
-        stored = texts.store(response.stored(), now) if completed else None
-        Turn.update(
-            status=status,
-            error=seen.error,
-            detail=detail,
-            native_ended_at=seen.ended_at,
-            reply_digest=reply.digest if reply else None,
-            reply_length=reply.length if reply else None,
-            response_digest=stored.digest if stored else None,
-            report_state=response.report_state if completed else None,
-            has_gate=bool(response.gates) if completed else None,
-            has_reply=reply is not None,
-            has_deltas=seen.deltas,
-            ended_at=now,
-        ).where(Turn.id == turn).execute()
-        if row.phase != "business":
-            state = "ambiguous" if detail == MERGED else _attempt_state(seen, response)
-            Attempt.update(state=state, open=False, reason=detail or seen.error, settled_at=now).where(
-                Attempt.turn == turn
-            ).execute()
-        Session.update(active_turn=None).where(Session.id == row.session, Session.active_turn == turn).execute()
-        due(row.request, now)
-        events.append(
-            row.request,
-            "ended",
-            now,
-            turn=turn,
-            status=status,
-            error=seen.error,
-            report=response.report_state if completed else None,
-            reply=reply.digest if reply else None,
-            detail=detail,
-        )
-        wake(row.session, now)
+        _end(turn, seen, response, detail, now)
     context.checkpoint(CrashPoint.AFTER_SETTLE, turn)
+
+
+def _end(
+    turn: str, seen: Observation, response: Response, detail: str | None, now: int, *, cancelled: bool = False
+) -> None:
+    """Write the Turn's end, its Attempt's with it, and free the Session. Inside a transaction."""
+    row = Turn.get_by_id(turn)
+    completed = seen.status == "completed"
+    status = "timed_out" if seen.error == "hard_timeout" else seen.status
+    reply = texts.store(response.text, now) if completed and response.text else None
+    stored = texts.store(response.stored(), now) if completed else None
+    if row.phase != "business":
+        state = "ambiguous" if detail == MERGED else _attempt_state(seen, response)
+        Attempt.update(state=state, open=False, reason=detail or seen.error, settled_at=now).where(
+            Attempt.turn == turn
+        ).execute()
+    Turn.update(
+        status=status,
+        error=seen.error,
+        detail=detail,
+        native_ended_at=seen.ended_at,
+        reply_digest=reply.digest if reply else None,
+        reply_length=reply.length if reply else None,
+        response_digest=stored.digest if stored else None,
+        report_state=response.report_state if completed else None,
+        has_gate=bool(response.gates) if completed else None,
+        has_reply=reply is not None,
+        has_deltas=seen.deltas,
+        settled_cancel=cancelled,
+        ended_at=now,
+    ).where(Turn.id == turn).execute()
+    Session.update(active_turn=None).where(Session.id == row.session, Session.active_turn == turn).execute()
+    due(row.request, now)
+    events.append(
+        row.request,
+        "ended",
+        now,
+        turn=turn,
+        status=status,
+        error=seen.error,
+        report=response.report_state if completed else None,
+        reply=reply.digest if reply else None,
+        detail=detail,
+    )
+    wake(row.session, now)
 
 
 def _attempt_state(seen: Observation, response: Response) -> str:

@@ -68,11 +68,14 @@ class Session(Row):
 
 
 class SessionThread(Row):
-    """A native thread that a Session uses or has used, in order."""
+    """A native thread that a Session uses or has used, in order. One that is `set_aside` served one review only."""
 
     session = pw.TextField()
     ordinal = pw.BigIntegerField()
+    runtime = pw.TextField()
+    home = pw.TextField()
     thread = pw.TextField()
+    set_aside = pw.BooleanField()
     used_from = pw.BigIntegerField()
     used_to = pw.BigIntegerField(null=True)
 
@@ -139,6 +142,7 @@ class Turn(Row):
     has_gate = pw.BooleanField(null=True)
     has_reply = pw.BooleanField()
     has_deltas = pw.BooleanField()
+    settled_cancel = pw.BooleanField(default=False)
     queued_at = pw.BigIntegerField()
     started_at = pw.BigIntegerField(null=True)
     ended_at = pw.BigIntegerField(null=True)
@@ -275,6 +279,15 @@ class Event(Row):
         primary_key = pw.CompositeKey("request", "seq")
 
 
+class Route(Row):
+    """A way to a model, shared by all Sessions of a runtime: who looked at its capacity last, and until when nobody
+    else does."""
+
+    name = pw.TextField(primary_key=True)
+    holder = pw.TextField()
+    next_look = pw.BigIntegerField()
+
+
 class LevelChange(Row):
     """A policy's level from `at` on, until `until` or the next change."""
 
@@ -337,6 +350,7 @@ ROWS: tuple[type[Row], ...] = (
     DecisionPass,
     Decision,
     Event,
+    Route,
     LevelChange,
     InboxMessage,
     InboxReply,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
 from tests.engine.executor.world import BACKOFF, KEY, World, hanging
 
 from oncemore.adapters.codex.runtime import CodexRuntime
@@ -93,6 +95,28 @@ def test_a_turn_whose_process_was_killed_does_not_count_as_ended(w: World) -> No
     assert w.replies() == [prompts.FAILED["en"]]
     assert w.model.calls == 1
     assert len(w.native_turns()) == 1
+
+
+@pytest.mark.parametrize("turn", ["business-1", "work-1"])
+def test_a_start_whose_every_process_died_at_once_is_never_made_twice(w: World, turn: str) -> None:
+    """Codex may have stored the turn and not yet its message: it then bears no name, and is still no absence."""
+    w.ask()
+    if turn == "work-1":
+        w.work()
+        w.offset = BACKOFF
+    before = len(w.native_turns())
+    process = w.work_until("after_start_call", turn)
+    for pid in children(process.pid):
+        os.kill(pid, signal.SIGKILL)
+    w.kill(process)
+    stored = len(w.native_turns()) - before
+    w.work()
+    started = [json.loads(row["body"]) for row in w.rows("select body from event where kind = 'started'")]
+    mine = [event for event in started if event["turn"].endswith(turn)]
+    assert len(mine) == 1
+    if stored:
+        assert len(w.native_turns()) == before + 1
+        assert mine[0]["proof"] in ("found", "nameless")
 
 
 def children(pid: int) -> list[int]:

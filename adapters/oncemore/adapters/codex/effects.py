@@ -55,3 +55,23 @@ def _item_mark(item: Mapping[str, Any]) -> Effects:
         "declined": "failed",
     }
     return marks.get(item.get("status"), "unknown")
+
+
+def only_reading(items: Iterable[Mapping[str, Any]], logged: Logged, running: Collection[str]) -> bool | None:
+    """Whether the turn did nothing but look, under a sandbox that lets nothing be written.
+
+    A command that came to an end of its own ran inside the sandbox and cannot have written. One without an item was
+    denied: it tried to. Patches, services, searches and delegated work are never reading. None when the log may not
+    be whole.
+    """
+    if logged.problem is not None:
+        return None
+    told = [item for item in items if item["type"] not in BENIGN_ITEMS]
+    ended = {
+        str(item.get("id"))
+        for item in told
+        if item["type"] == "commandExecution" and isinstance(item.get("exitCode"), int) and item["exitCode"] >= 0
+    }
+    looked = all(str(item.get("id")) in ended for item in told)
+    called = all(call.harmless or call.call_id in ended for call in logged.calls)
+    return looked and called and not running

@@ -9,6 +9,7 @@ from typing import Any
 
 from oncemore.adapters.codex import facts, projection
 from oncemore.adapters.codex.connection import Connection
+from oncemore.adapters.codex.effects import only_reading
 from oncemore.adapters.codex.facts import Held, Seen
 from oncemore.adapters.codex.log import Logged, read_log, unlisted
 from oncemore.adapters.codex.owner import read_config
@@ -59,6 +60,7 @@ def take(processes: Processes, session: SessionView, turn: TurnView, at: int) ->
         digest=content,
         observed_at=at,
         answer=answers[0] if len(answers) == 1 else None,
+        only_reading=_only_reading(seen, found),
         observation=observation if observation is not None and observation.ended else None,
     )
 
@@ -82,6 +84,21 @@ def _read_twice(
         tuple(second[thread] for thread in session.threads),
         restriction,
     )
+
+
+def _only_reading(seen: Seen, found: tuple[History, Mapping[str, Any]] | None) -> bool | None:
+    if found is None or found[1].get("itemsView") != "full" or not seen.agree:
+        return None
+    terminals = seen.held[found[0].thread.thread_id].terminals or ()
+    return only_reading(found[1].get("items", []), seen.logged, {terminal.item_id for terminal in terminals})
+
+
+def restricted(processes: Processes, session: SessionView, at: int) -> Reading:
+    """See `Runtime.restricted`."""
+    if (told := _owners_restriction(processes, session, at)) is not None:
+        return told
+    with processes.reader(Path(session.home)) as reader:
+        return _restriction(reader, session.home, "a process with the same settings", at)
 
 
 def _restriction(connection: Connection, directory: str, asked: str, at: int) -> Reading:

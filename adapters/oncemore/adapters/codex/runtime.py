@@ -27,6 +27,7 @@ from oncemore.engine.ports import (
     TurnView,
     Workspace,
 )
+from oncemore.rules.case import Reading
 
 CANCEL_SECONDS = 20.0
 
@@ -84,6 +85,14 @@ class CodexRuntime:
     def inventory(self, session: SessionView, turn: TurnView) -> Inventory:
         """See `Runtime.inventory`. Two readings by a fresh process, and one by the owner of each thread of ours."""
         return inventory.take(self._processes, session, turn, self._clock())
+
+    def restricted(self, session: SessionView) -> Reading:
+        """See `Runtime.restricted`."""
+        return inventory.restricted(self._processes, session, self._clock())
+
+    def material(self, session: SessionView, turn: TurnView) -> str:
+        """Codex keeps no part of an answer that was cut off, so there is none. Raises `Unreadable`."""
+        raise Unreadable("codex keeps nothing of an answer that was cut off")
 
     def load(self, session: SessionView, profile: Profile, workspace: Workspace) -> Loaded:
         """See `Runtime.load`. A thread that was made and never used is given again, until it has been let go."""

@@ -9,8 +9,8 @@ TABLES = [
         runtime text not null, home text not null, source text not null, conversation text not null,
         state text not null check (state in ('open', 'closed')), active_turn text, fence integer not null,
         created_at integer not null, unique (source, conversation)) strict""",
-    """create table session_thread (session text not null references session (id), ordinal integer not null, thread text not null,
-        used_from integer not null, used_to integer, primary key (session, ordinal), unique (session, thread)) strict""",
+    """create table session_thread (session text not null references session (id), ordinal integer not null, runtime text not null,
+        home text not null, thread text not null, set_aside integer not null, used_from integer not null, used_to integer, primary key (session, ordinal), unique (session, runtime, home, thread)) strict""",
     """create table request (id text primary key, session text not null references session (id), position integer not null,
         message text not null, sender text not null, digest text not null, length integer not null, language text not null,
         role text not null, audience text not null, host text not null, attachments integer not null,
@@ -25,7 +25,7 @@ TABLES = [
         position integer not null, status text not null, error text not null, detail text, input_digest text not null,
         input_length integer not null, word text not null, profile text, native_thread text, native_turn text,
         native_ended_at integer, reply_digest text, reply_length integer, response_digest text, report_state text,
-        has_gate integer, has_reply integer not null, has_deltas integer not null, queued_at integer not null,
+        has_gate integer, has_reply integer not null, has_deltas integer not null, settled_cancel integer not null, queued_at integer not null,
         started_at integer, ended_at integer, unique (request, phase, ordinal), unique (session, position)) strict""",
     "create index turn_queue on turn (session, status)",
     # The ledger by constraint: what a policy says, it cannot spend more than this.
@@ -59,6 +59,7 @@ TABLES = [
     "create index decision_pass_of on decision (pass)",
     """create table event (request text not null, seq integer not null, at integer not null, kind text not null,
         body text not null, previous text not null, digest text not null unique, primary key (request, seq)) strict""",
+    "create table route (name text primary key, holder text not null, next_look integer not null) strict",
     """create table level_change (id integer primary key autoincrement, policy text not null,
         level text not null check (level in ('off', 'shadow', 'advise', 'enforce')), who text not null, why text not null,
         at integer not null, until integer) strict""",
@@ -103,6 +104,10 @@ TRIGGERS = [
     """create trigger attempt_after_last before insert on attempt
         when exists (select 1 from attempt where request = new.request and kind in ('work', 'review'))
         begin select raise(abort, 'nothing follows a work or review Attempt'); end""",
+    # What a cancelled Turn did is never known: no try that may execute follows it, whatever is read later.
+    """create trigger attempt_after_cancel before insert on attempt when new.kind in ('quota', 'route')
+        and exists (select 1 from turn where request = new.request and settled_cancel = 1)
+        begin select raise(abort, 'nothing is tried again after a cancelled Turn'); end""",
     """create trigger turn_identity before update on turn when new.id is not old.id or new.request is not old.request
         or new.session is not old.session or new.phase is not old.phase or new.ordinal is not old.ordinal
         or new.input_digest is not old.input_digest or new.word is not old.word

@@ -1,0 +1,48 @@
+"""What is a recovery Turn's input?
+
+A continuation's is fixed, a retry's is the person's message again, a review's is the question with what an earlier try
+left. Nothing else ever goes in.
+"""
+
+from __future__ import annotations
+
+from oncemore.engine import events, facts, prompts, texts
+from oncemore.engine.context import Context
+from oncemore.engine.intake import random_word
+from oncemore.engine.tables import Request, Session
+
+
+def recovery_input(context: Context, request: str, word: str) -> str:
+    """The input of the Attempt that is reserved for the Request.
+
+    Raises:
+        PortError: what an earlier try left cannot be read.
+        NotFound: the message is no longer kept.
+    """
+    policy = events.latest(request, "reserved")["policy"]
+    action = context.rules.action(policy)
+    if action == "continue_work":
+        return prompts.continuation_input(word)
+    message = texts.fetch(Request.get_by_id(request).digest)
+    if action == "retry_business":
+        return prompts.request_input(message, word)
+    kind = context.rules.material(policy)
+    return prompts.review_input(message, kind, _material(context, request, kind), word, random_word())
+
+
+def material_stands(context: Context, request: str, text: str) -> bool:
+    """Whether what a review was handed is still what the runtime holds.
+
+    Raises:
+        PortError: it cannot be read.
+    """
+    kind = context.rules.material(events.latest(request, "reserved")["policy"])
+    left = _material(context, request, kind)
+    return left is None or f"\n{left}\n" in text
+
+
+def _material(context: Context, request: str, kind: str) -> str | None:
+    if kind == "none":
+        return None
+    session = Session.get_by_id(Request.get_by_id(request).session)
+    return context.runtime(session).material(facts.session_view(session.id), facts.turn_view(facts.last_ended(request)))
