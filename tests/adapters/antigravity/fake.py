@@ -84,6 +84,7 @@ class Look:
         page: how many steps one answer holds.
         repeats: an offset is not heeded: the first page comes again.
         refuses_pages: nothing comes behind the first page.
+        describes: the id of another conversation that is described instead.
     """
 
     steps: Sequence[RAW] = ()
@@ -93,6 +94,7 @@ class Look:
     page: int = 10_000
     repeats: bool = False
     refuses_pages: bool = False
+    describes: str | None = None
 
 
 @dataclass
@@ -150,6 +152,7 @@ class FakeLanguageServer:
         faults: what goes wrong.
         sends: the bodies of the messages that were taken in, in order.
         cancels: the bodies of the cancellations that were carried out.
+        more_folders: folders that every conversation works in besides.
         calls: how often each method was asked, refused calls too.
     """
 
@@ -162,6 +165,7 @@ class FakeLanguageServer:
         self.cancels: list[dict[str, Any]] = []
         self.calls: Counter[str] = Counter()
         self.folder = folder
+        self.more_folders: list[Path] = []
         self.lock = threading.RLock()
         self.closing = threading.Event()
         self._clock = clock
@@ -254,8 +258,10 @@ class FakeLanguageServer:
     def _summaries(self) -> dict[str, Any]:
         if self.faults.take("unlisted") or not self._cascades:
             return {}
+        more = [{"workspaceFolderAbsoluteUri": folder.as_uri()} for folder in self.more_folders]
         about = {
-            name: {"workspaces": [{"workspaceFolderAbsoluteUri": one.folder}]} for name, one in self._cascades.items()
+            name: {"workspaces": [{"workspaceFolderAbsoluteUri": one.folder}, *more]}
+            for name, one in self._cascades.items()
         }
         return {"trajectorySummaries": about}
 
@@ -302,7 +308,11 @@ class FakeLanguageServer:
         one.read = True
         look = one.looks[0]
         total = len(look.steps) if look.total is None else look.total
-        trajectory: dict[str, Any] = {"trajectoryId": f"inner-{name}", "cascadeId": name, **_steps(look, 0, name)}
+        trajectory: dict[str, Any] = {
+            "trajectoryId": f"inner-{name}",
+            "cascadeId": look.describes or name,
+            **_steps(look, 0, name),
+        }
         if look.executors:
             trajectory["executorMetadatas"] = [_executor(reason, last) for reason, last in look.executors]
         answer: dict[str, Any] = {"trajectory": trajectory}

@@ -125,6 +125,19 @@ def test_a_conversation_in_another_folder_is_refused(stand: Stand, tmp_path: Pat
         stand.load()
 
 
+def test_a_conversation_in_more_than_one_folder_is_refused(stand: Stand, tmp_path: Path) -> None:
+    stand.server.more_folders = [tmp_path]
+    with pytest.raises(Refused, match="more than one"):
+        stand.load()
+
+
+def test_a_conversation_whose_run_status_is_not_known_is_not_used(stand: Stand) -> None:
+    stand.load()
+    stand.server.script(Look(run="UNLOADED"))
+    with pytest.raises(Unreadable, match="UNLOADED"):
+        stand.load()
+
+
 def test_a_folder_that_is_reached_by_another_name_is_the_same_folder(stand: Stand, tmp_path: Path) -> None:
     (tmp_path / "a name with spaces").symlink_to(stand.folder)
     stand.server.folder = tmp_path / "a name with spaces"

@@ -56,6 +56,7 @@ def test_an_empty_conversation_without_any_field_is_read_as_empty(stand: Stand) 
         (Look(DONE, total=7), "5 of 7 steps and no more"),
         (Look(DONE, total="many"), "did not say how many"),
         (Look(DONE, total=0), "says that there are 0"),
+        (Look(DONE, describes="cascade-9"), "described another conversation"),
         (Look(DONE[:4], page=2, repeats=True), "gave a step twice"),
         (Look([ASKED, planned("done", place=3)]), "says that it is step 3"),
         (Look([ASKED, {**planned(), "plannerResponse": "done"}]), "of another form"),
@@ -156,6 +157,14 @@ def test_what_the_server_cannot_tell_is_absent_or_unknown(stand: Stand) -> None:
         "route.restricted_profile": "missing",
         "route.state": "missing",
     }
+
+
+def test_an_input_whose_execution_is_not_told_yet_may_still_become_a_turn(stand: Stand) -> None:
+    native = stand.reads(Look([*DONE, asked("and more", "request-1", execution="")]))
+    inventory = stand.inventory(native)
+    assert inventory.readings["native.read"].value == "stable"
+    assert not inventory.complete
+    assert [record.native.turn_id for record in inventory.turns] == ["sent-1"]
 
 
 def test_a_command_that_still_runs_is_told_as_background(stand: Stand) -> None:

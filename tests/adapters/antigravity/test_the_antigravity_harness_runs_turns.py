@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.adapters.antigravity.stand import values
@@ -13,6 +14,7 @@ from tests.adapters.antigravity.workbench import READ, SHELL, WRITE, Workbench
 from oncemore.adapters.antigravity import store
 from oncemore.adapters.antigravity.harness import HarnessRuntime
 from oncemore.adapters.antigravity.outbox import Outbox
+from oncemore.adapters.antigravity.steps import Step
 from oncemore.adapters.demo.model import Call, Drop, Eof, Fail, ModelRequest, Say, Shell
 from oncemore.engine.errors import Busy, Refused, Unreadable
 from oncemore.engine.ports import Inventory, NativeTurn, Profile, Thread, TurnView
@@ -249,6 +251,33 @@ def test_the_same_text_twice_is_told_apart_by_its_place(bench: Workbench) -> Non
         (first, ("request-1",)),
         (second, ("request-2",)),
     ]
+
+
+def test_an_input_with_our_text_from_before_our_send_is_not_ours(tmp_path: Path) -> None:
+    outbox = Outbox(tmp_path, "c")
+    outbox.write("request-1", 1, "hello")
+    steps = [Step(place, "USER_INPUT", "DONE", text="hello") for place in range(3)]
+    assert outbox.claimed(steps) == {1: "request-1"}
+    outbox.write("request-2", 1, "hello")
+    assert outbox.claimed(steps) == {1: "request-1", 2: "request-2"}
+
+
+def test_a_process_that_ends_while_its_store_is_read_makes_the_reading_a_changing_one(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    native = bench.start("request-1", "hang")
+    assert bench.model.wait_for_calls(1)
+    look = store.look
+
+    def killed(*given: Any, **named: Any) -> Any:
+        read = look(*given, **named)
+        bench.kill()
+        return read
+
+    monkeypatch.setattr(store, "look", killed)
+    inventory = bench.inventory("request-1", native)
+    assert inventory.readings["native.read"].value == "changing"
+    assert (inventory.complete, inventory.observation) == (False, None)
 
 
 def test_a_list_of_sent_inputs_that_is_damaged_makes_the_reading_unreadable(bench: Workbench) -> None:

@@ -207,6 +207,11 @@ def test_steps_that_are_not_uniformly_cleared_are_mixed(stand: Stand, steps: lis
     assert stand.inventory(native).readings["material.segment"].value == "mixed"
 
 
+def test_an_input_in_another_state_is_mixed_with_a_cleared_answer(stand: Stand) -> None:
+    native = stand.reads(Look([{**ASKED, "status": "CORTEX_STEP_STATUS_ERROR"}, CLEARED], executors=ERROR))
+    assert stand.inventory(native).readings["material.segment"].value == "mixed"
+
+
 def test_another_marker_counts_once_the_operator_names_it(stand: Stand) -> None:
     native = stand.reads(Look([ASKED, planned(DRAFT, "INTERRUPTED", stop="")], executors=ERROR))
     lenient = stand.another(terms=Terms(markers={"CLEARED", "INTERRUPTED"}))

@@ -160,6 +160,23 @@ def test_an_answer_whose_stream_broke_is_no_final_answer_though_it_is_done(stand
     assert (seen.status, seen.ended, seen.answer, seen.deltas) == ("in_progress", False, None, True)
 
 
+@pytest.mark.parametrize(
+    "tail",
+    [
+        [planned("I will build it", calls=["call-1"])],
+        [planned("it is being built"), command()],
+        [planned("half an ans"), step("ERROR_MESSAGE")],
+        [planned("done"), planned("")],
+    ],
+    ids=["a call is to come", "a command came", "an error came", "nothing came"],
+)
+def test_a_text_with_more_to_come_is_no_final_answer(stand: Stand, tail: list[dict[str, object]]) -> None:
+    native = stand.reads(Look([ASKED, *tail]))
+    seen = stand.observe(native)
+    assert seen.readings["native.normal_final"].value is False
+    assert (seen.ended, seen.answer) == (False, None)
+
+
 @pytest.mark.parametrize("stop", ["", "UNSPECIFIED", "STOP_PATTERN"])
 def test_a_stop_reason_that_is_absent_or_normal_ends_an_answer(stand: Stand, stop: str) -> None:
     native = stand.reads(Look([ASKED, planned("done", stop=stop)]))
