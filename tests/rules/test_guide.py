@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.rules.policy_files import policy, write
 
 from oncemore.rules.cases import load_tests
 from oncemore.rules.check import check_paths
@@ -25,12 +26,20 @@ def test_the_guides_policy_loads_without_a_finding(tmp_path: Path) -> None:
     assert check_paths([path]) == []
 
 
+def test_the_guides_allowance_silences_the_finding_that_it_names(tmp_path: Path) -> None:
+    [gates] = re.findall(r"```yaml gates\n(.*?)```", (DOCS / "policies.md").read_text("utf-8"), re.DOTALL)
+    path = write(tmp_path, policy(gates))
+    assert check_paths([path]) == []
+    path.write_text(policy(re.sub(r"#.*", "", gates)), encoding="utf-8")
+    assert [one.code for one in check_paths([path])] == ["R403"]
+
+
 def test_the_guides_tests_load_and_name_gates_that_exist(tmp_path: Path) -> None:
     path = tmp_path / "continue-unfinished-work_test.yaml"
     path.write_text(TESTS, encoding="utf-8")
-    policy = load_policies([shipped_policies()]).get(load_tests(path).policy)
-    assert policy is not None
-    gates = {gate.id for gate in policy.gates}
+    shipped = load_policies([shipped_policies()]).get(load_tests(path).policy)
+    assert shipped is not None
+    gates = {gate.id for gate in shipped.gates}
     for case in load_tests(path).cases:
         assert {*case.expect.get("blocked_by", ()), *case.expect.get("unknown", ())} <= gates
 

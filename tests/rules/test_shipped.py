@@ -42,3 +42,13 @@ def test_a_package_without_policies_says_so_and_takes_no_others(tmp_path: Path) 
     (tmp_path / "policies" / "groups").mkdir(parents=True)
     with pytest.raises(NoPolicies, match="install"):
         module.shipped_policies()
+
+
+def test_the_schemas_are_found_in_a_checkout_and_in_an_installed_package(tmp_path: Path) -> None:
+    assert shipped.shipped_schemas() == Path(__file__).parents[2] / "docs"
+    module = placed(tmp_path / "site-packages" / "oncemore" / "rules")
+    with pytest.raises(NoPolicies, match="schemas"):
+        module.shipped_schemas()
+    inside = tmp_path / "site-packages" / "oncemore" / "rules" / "schemas"
+    inside.mkdir()
+    assert module.shipped_schemas() == inside

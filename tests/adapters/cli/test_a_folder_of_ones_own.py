@@ -142,7 +142,7 @@ def test_what_keeps_turns_from_running_is_noted_in_one_line(run: Run) -> None:
     run("init", "home")
     for arguments in (["work", "--once"], ["ask", "first", "hello"]):
         answer = run(*arguments, "--home", "home")
-        notes = [line for line in answer.stderr.splitlines() if "nothing can run yet" in line]
+        notes = [line for line in answer.stderr.splitlines() if "no model can be reached yet" in line]
         assert len(notes) == 1, answer.output
         assert "one of the two is enough" in notes[0] and "oncemore doctor --home home" in notes[0]
 

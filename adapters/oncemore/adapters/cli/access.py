@@ -89,9 +89,9 @@ def lacking(configuration: Configuration, home: str) -> str | None:
     try:
         program = find(entry.binary)
     except OncemoreError as error:
-        return f"nothing can run yet: {str(error).splitlines()[0]}; {doctor}"
+        return f"no model can be reached yet: {str(error).splitlines()[0]}; {doctor}"
     access = codex_access(entry.home, tuple(entry.environment), program, configuration.file)
-    return f"nothing can run yet: {access.says}; {doctor}" if access.lacks else None
+    return f"no model can be reached yet: {access.says}; {doctor}" if access.lacks else None
 
 
 def _provider(config: Path) -> tuple[str, Mapping[str, Any]] | None:
