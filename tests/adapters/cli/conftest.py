@@ -65,9 +65,9 @@ def script(request: ModelRequest) -> Script:
         return Shell("printf one > one.md")
     found = re.search(r"<oncemore-(\w+)>", request.last_user)
     assert found is not None
-    report = {"completed": "one.md \x1b[31m", "remaining": "two.md", "effects_settled": True}
+    report = {"completed": "one.md \u200b", "remaining": "two.md", "effects_settled": True}
     return Say(
-        "Part one is written. The source failed.\n"
+        "Part one is written. \x1b[31mThe source failed.\n"
         f"<oncemore-{found[1]}>{json.dumps({'report': report})}</oncemore-{found[1]}>"
     )
 

@@ -62,7 +62,7 @@ def test_a_report_is_shown_as_a_quotation_without_control_characters(run: Run, s
     shown = run("show", story.request, "--home", story.done).stdout
     assert "in the agent's words" in shown
     assert "> completed: one.md" in shown and "> remaining: two.md" in shown
-    assert "\x1b" not in shown
+    assert "\x1b" not in shown and "\u200b" not in shown
 
 
 def test_a_stored_decision_is_explained_by_the_beginning_of_its_id(run: Run, story: Story) -> None:
