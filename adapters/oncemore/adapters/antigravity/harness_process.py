@@ -17,7 +17,7 @@ import struct
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -307,7 +307,7 @@ class HarnessProcess:
 
 
 @contextlib.contextmanager
-def _time_limit(process: subprocess.Popen[bytes], seconds: float) -> Any:
+def _time_limit(process: subprocess.Popen[bytes], seconds: float) -> Iterator[None]:
     """A pipe has no time limit of its own: the process is killed, and reading its answer ends."""
     timer = threading.Timer(seconds, process.kill)
     timer.daemon = True
