@@ -142,6 +142,31 @@ def test_what_a_turn_did_is_told_only_where_its_steps_prove_it(
     assert values(stand.inventory(native).readings, "native.effects") == {"native.effects": told}
 
 
+@pytest.mark.parametrize(
+    ("steps", "told"),
+    [
+        ([planned("", calls=["c"]), step("VIEW_FILE", metadata={"toolCall": {"id": "c"}}), planned("seen")], True),
+        ([planned("said")], True),
+        ([command(), planned("done")], False),
+        ([step("MCP_TOOL", "ERROR"), planned("done")], False),
+        ([step("GENERIC"), planned("done")], None),
+        ([step("TELEPATHY"), planned("done")], None),
+        ([planned("", calls=["without-a-step"]), planned("done")], None),
+        ([planned("", "GENERATING")], None),
+    ],
+)
+def test_whether_a_turn_only_looked_is_told_only_where_its_steps_prove_it(
+    stand: Stand, steps: list[dict[str, object]], told: bool | None
+) -> None:
+    native = stand.reads(Look([ASKED, *steps]))
+    assert stand.inventory(native).only_reading is told
+
+
+def test_no_limits_are_reported(stand: Stand) -> None:
+    stand.load()
+    assert stand.runtime.restricted(stand.session).status == "missing"
+
+
 def test_a_turn_of_nothing_but_the_input_is_user_only(stand: Stand) -> None:
     native = stand.reads(Look([ASKED]), Look([ASKED, step("ERROR_MESSAGE")]))
     assert stand.inventory(native).readings["native.user_only"].value is True

@@ -14,11 +14,13 @@ from oncemore.adapters.antigravity.steps import (
     EFFECTS,
     KNOWN_KINDS,
     LIMIT_REASONS,
+    LOOKS,
     NORMAL_REASONS,
     NORMAL_STOPS,
     OPAQUE,
     QUIET,
     RUNS,
+    TALK,
     TOOLS,
     Executor,
     Step,
@@ -230,3 +232,14 @@ def effects(one: Invocation) -> tuple[str | None, str]:
     if any(step.failed for step in acted):
         return "failed", told
     return ("settled" if acted else "none"), told
+
+
+def only_reading(one: Invocation) -> bool | None:
+    """Whether the invocation did nothing but look; None while it may move, or where a call of it has no step."""
+    if any(step.kind in EFFECTS for step in one.steps):
+        return False
+    calls = {call for step in one.steps for call in step.calls}
+    harmless = all(step.kind in LOOKS | TALK | QUIET for step in one.steps)
+    if one.may_move or not harmless or not calls <= {step.call for step in one.steps}:
+        return None
+    return True

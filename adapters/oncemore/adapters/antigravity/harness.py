@@ -18,7 +18,7 @@ from oncemore.adapters.antigravity import conversation, facts, material, store
 from oncemore.adapters.antigravity.conversation import Conversation, Invocation
 from oncemore.adapters.antigravity.facts import Seen
 from oncemore.adapters.antigravity.harness_process import RESTING, HarnessProcess, Lock, Settings, find
-from oncemore.adapters.antigravity.material import Material, Terms
+from oncemore.adapters.antigravity.material import Terms
 from oncemore.adapters.antigravity.outbox import Outbox
 from oncemore.engine.errors import Busy, Refused, Uncertain, Unreadable
 from oncemore.engine.ports import (
@@ -32,6 +32,7 @@ from oncemore.engine.ports import (
     TurnView,
     Workspace,
 )
+from oncemore.rules.case import Reading
 
 NAME = "antigravity"
 PAUSE = 0.05
@@ -118,15 +119,16 @@ class HarnessRuntime:
             observed_at=seen.observed_at,
             answer=one.final.response if one is not None and one.final is not None else None,
             observation=observed if observed is not None and observed.ended else None,
+            only_reading=conversation.only_reading(one) if one is not None else None,
         )
 
-    def material(self, session: SessionView, turn: TurnView) -> Material:
-        """What the interrupted answer of a Turn shows, read now. It is handed to a review and kept nowhere.
+    def material(self, session: SessionView, turn: TurnView) -> str:
+        """See `Runtime.material`. It is read now, and only what is closed and proven to be the Turn's is given."""
+        return material.take(self._seen(session, turn), turn, self._terms).text
 
-        Raises:
-            Unreadable: there is none that is closed and proven to be the Turn's.
-        """
-        return material.take(self._seen(session, turn), turn, self._terms)
+    def restricted(self, session: SessionView) -> Reading:
+        """See `Runtime.restricted`. The process does not report which tools it was given."""
+        return Reading("missing")
 
     def _seen(self, session: SessionView, turn: TurnView) -> Seen:
         at = self._clock()

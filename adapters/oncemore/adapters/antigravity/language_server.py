@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 from oncemore.adapters.antigravity import conversation, facts, material, reading
 from oncemore.adapters.antigravity.conversation import Conversation
 from oncemore.adapters.antigravity.facts import Seen
-from oncemore.adapters.antigravity.material import Material, Terms
+from oncemore.adapters.antigravity.material import Terms
 from oncemore.adapters.antigravity.server import LanguageServer
 from oncemore.engine.errors import Busy, Refused, Uncertain, Unreadable
 from oncemore.engine.ports import (
@@ -63,7 +63,6 @@ class AntigravityRuntime:
         server: as configured.
         planners: by sandbox of a profile, the planner configuration with which the server keeps to it; it must name
             the model. The server has no other word for limits and reports none, so a profile without one is refused.
-        restriction: reads back whether the configured route is restricted; without it that stays unknown.
         terms: what counts as material of an interrupted answer.
         clock: milliseconds since the epoch.
     """
@@ -73,14 +72,12 @@ class AntigravityRuntime:
         server: LanguageServer,
         planners: Mapping[str, Mapping[str, Any]],
         *,
-        restriction: Callable[[], Reading] | None = None,
         terms: Terms | None = None,
         limits: Limits | None = None,
         clock: Callable[[], int] = _now,
     ) -> None:
         self._server = server
         self._planners = dict(planners)
-        self._restriction = restriction
         self._terms = terms or Terms()
         self._limits = limits or Limits()
         self._clock = clock
@@ -102,29 +99,27 @@ class AntigravityRuntime:
         seen = self._look(session, turn)
         one = seen.bound
         every = seen.invocations
-        told = facts.readings(seen) | material.readings(seen, turn, self._terms)
-        if self._restriction is not None:
-            told["route.restricted_profile"] = self._restriction()
         missing = turn.native is None and turn.client_id in session.client_ids and one is None
         unnamed = any(not other.execution for other in every)
         observed = conversation.observation(one, one.native in self._mine.cancelled) if one is not None else None
         return Inventory(
-            readings=told,
+            readings=facts.readings(seen) | material.readings(seen, turn, self._terms),
             complete=seen.agree and not missing and not unnamed,
             turns=tuple(conversation.record(other, self._mine.cancelled) for other in every if other.execution),
             digest=seen.digest,
             observed_at=seen.observed_at,
             answer=one.final.response if one is not None and one.final is not None else None,
             observation=observed if observed is not None and observed.ended else None,
+            only_reading=conversation.only_reading(one) if one is not None else None,
         )
 
-    def material(self, session: SessionView, turn: TurnView) -> Material:
-        """What the interrupted answer of a Turn shows, read now. It is handed to a review and kept nowhere.
+    def material(self, session: SessionView, turn: TurnView) -> str:
+        """See `Runtime.material`. It is read now, and only what is closed and proven to be the Turn's is given."""
+        return material.take(self._look(session, turn), turn, self._terms).text
 
-        Raises:
-            Unreadable: there is none that is closed and proven to be the Turn's.
-        """
-        return material.take(self._look(session, turn), turn, self._terms)
+    def restricted(self, session: SessionView) -> Reading:
+        """See `Runtime.restricted`. The server reports no limits."""
+        return Reading("missing")
 
     def _look(self, session: SessionView, turn: TurnView) -> Seen:
         at = self._clock()
