@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.adapters.codex.stage import Stage, values
 
-from oncemore.adapters.demo.model import Drop, ModelRequest, Say, Script
+from oncemore.adapters.demo.model import Drop, Hang, ModelRequest, Say, Script
 
 
 def allow(stage: Stage, retries: int) -> None:
@@ -35,15 +35,17 @@ def test_a_turn_that_recovers_reads_as_completed_with_its_retries_counted(stage:
 
 
 def test_the_count_rises_while_the_turn_runs(stage: Stage) -> None:
-    allow(stage, 4)
-    failing(stage, 100)
+    allow(stage, 2)
+    stage.script = lambda request: Drop("half") if stage.model.calls < 2 else Hang(stage.release)
     native = stage.start("request-1", "hello")
-    counts = []
-    while not (seen := stage.runtime.observe(native, 0.02)).ended:
-        assert seen.status == "in_progress"
-        counts.append(seen.retries)
-    assert counts == sorted(counts)
-    assert {1, 2, 3} <= set(counts)
+    assert stage.model.wait_for_calls(2)
+    between = stage.runtime.observe(native, 0.01)
+    assert stage.model.wait_for_calls(3)
+    late = stage.runtime.observe(native, 0.01)
+    assert (between.status, late.status) == ("in_progress", "in_progress")
+    assert 1 <= between.retries <= late.retries == 2
+    stage.release.set()
+    assert stage.runtime.observe(native, 30).retries == 2
 
 
 def test_a_turn_that_never_recovers_is_a_failed_one_after_all_its_retries(stage: Stage) -> None:
