@@ -50,8 +50,9 @@ $(VENV)/.native: requirements/build.txt requirements/native.txt $(SYSTEM)
 	@CPPFLAGS=-DPyEval_CallObject=PyObject_CallObject $(PIP) install --require-hashes --no-deps --no-build-isolation --no-cache-dir -r requirements/native.txt
 	@touch $@
 
-$(VENV)/.demo $(VENV)/.test $(VENV)/.bench: $(VENV)/.%: requirements/%.txt pyproject.toml $(VENV)/.native
+$(VENV)/.demo $(VENV)/.test $(VENV)/.bench: $(VENV)/.%: requirements/%.txt requirements/antigravity.txt pyproject.toml $(VENV)/.native
 	@$(PIP) install --require-hashes --only-binary :all: -r $<
+	@if [ $* = demo ]; then :; else $(PIP) install --require-hashes --no-deps --only-binary :all: -r requirements/antigravity.txt; fi
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -64,6 +65,7 @@ lock:
 	$(COMPILE) pyproject.toml --all-extras --group dev --group build --constraint requirements/bench.txt --output-file requirements/test.txt
 	$(COMPILE) pyproject.toml --extra codex --group build --constraint requirements/bench.txt --output-file requirements/demo.txt
 	$(COMPILE) --group build --constraint requirements/bench.txt --output-file requirements/build.txt
+	echo 'google-antigravity==0.1.22' | $(COMPILE) --no-deps --output-file requirements/antigravity.txt -
 	echo 'durable-rules==2.0.28' | $(COMPILE) --constraint requirements/bench.txt --output-file requirements/native.txt -
 
 clean:

@@ -10,6 +10,7 @@ from oncemore.rules.errors import RulesInvalid
 from oncemore.rules.floor import FLOOR_DIGEST, FLOOR_TEXT, floor_gates, read_floor
 from oncemore.rules.loading import load_policies
 from oncemore.rules.normal_form import terms
+from oncemore.rules.policy import Policy
 from oncemore.rules.satisfying import satisfiable
 from oncemore.rules.shipped import shipped_policies
 
@@ -89,8 +90,8 @@ def test_a_damaged_floor_is_never_a_lower_one(text: str) -> None:
     assert caught.value.diagnostics
 
 
-def test_the_shipped_policy_asks_for_all_that_the_floor_asks() -> None:
-    [policy] = load_policies([shipped_policies()]).policies
+@pytest.mark.parametrize("policy", load_policies([shipped_policies()]).policies, ids=lambda policy: policy.name)
+def test_a_shipped_policy_asks_for_all_that_the_floor_asks(policy: Policy) -> None:
     for gate in floor_gates(policy.action):
         for term in terms(gate.condition, False):
             fixed_by_policy = any(

@@ -18,7 +18,9 @@ def continuation(folder: Path) -> Path:
     """A folder with the continuation policy and its groups alone."""
     folder.mkdir()
     shutil.copy(shipped_policies() / f"{POLICY}.yaml", folder)
-    shutil.copytree(shipped_policies() / "groups", folder / "groups")
+    (folder / "groups").mkdir()
+    for group in ("same-request", "nothing-used"):
+        shutil.copy(shipped_policies() / "groups" / f"{group}.yaml", folder / "groups")
     (folder / "levels.yaml").write_text(f"{POLICY}: shadow\n")
     return folder
 
