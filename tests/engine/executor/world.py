@@ -30,6 +30,7 @@ from oncemore.engine.crashpoints import Checkpoint, unobserved
 from oncemore.engine.ports import Source
 from oncemore.engine.rulebook import Rulebook
 from oncemore.engine.worker import Worker
+from oncemore.rules.case import Evidence, Reading
 
 ROOT = Path(__file__).resolve().parents[3]
 KEY = "ONCEMORE_TEST_KEY"
@@ -75,6 +76,7 @@ class World:
     plot: Plot
     release: Event
     offset: int = 0
+    looks: int = 0
     inside: wiring.House | None = None
     running: list[subprocess.Popen[str]] = field(default_factory=list)
 
@@ -86,12 +88,20 @@ class World:
     def workspace(self) -> Path:
         return self.folder / "workspace"
 
-    def configure(self, level: str = "workspace_write", revision: int = 1, policy_level: str = "enforce") -> None:
-        (self.folder / "levels.yaml").write_text(f"continue-unfinished-work: {policy_level}\n")
+    def configure(
+        self,
+        level: str = "workspace_write",
+        revision: int = 1,
+        policy_level: str = "enforce",
+        role: str = "project",
+        policies: tuple[str, ...] = ("continue-unfinished-work",),
+    ) -> None:
+        (self.folder / "levels.yaml").write_text("".join(f"{policy}: {policy_level}\n" for policy in policies))
         self.configuration.write_text(
             "journal: data/oncemore.db\nlevels: levels.yaml\n"
             f"runtimes:\n  codex: {{home: codex, environment: [{KEY}]}}\n"
-            f"workspaces:\n  notes: {{path: {self.workspace}, owner: ann, level: {level}, revision: {revision}}}\n"
+            f"workspaces:\n  notes: {{path: {self.workspace}, owner: ann, level: {level}, revision: {revision},"
+            f" role: {role}}}\n"
         )
         self.configuration.chmod(0o600)
 
@@ -134,7 +144,12 @@ class World:
         with wiring.opened(self.configuration, clock=self.now, worker=True) as house:
             book = _Hesitant(wiring.rulebook(house.configuration), before_deciding)
             context = wiring.context(house, cast(Rulebook, book), checkpoint)
-            context.ports = replace(context.ports, sources={"inbox": source(house.inbox)})
+            context.ports = replace(
+                context.ports,
+                sources={"inbox": source(house.inbox)},
+                capacity={"codex": Room(self)},
+                reviews=("codex", str(self.folder / "codex")),
+            )
             context.settings = replace(context.settings, **settings)
             if ticks is not None:
                 context.ticks = ticks
@@ -207,6 +222,17 @@ class World:
 
     def first_turn(self, request: str) -> dict[str, Any]:
         return self.row("select * from turn where id = ?", f"{request}-business-1")
+
+
+class Room:
+    """The route's capacity as the scripted model tells it; a reading like any other, and counted."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def read(self) -> Reading:
+        self._world.looks += 1
+        return Reading("known", self._world.model.capacity, Evidence("capacity", self._world.now()))
 
 
 class _Hesitant:
