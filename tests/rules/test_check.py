@@ -79,6 +79,31 @@ def test_a_gate_that_contradicts_itself_is_a_finding(tmp_path: Path, require: st
     assert found(tmp_path) == [("R403", "warning", 7)]
 
 
+@pytest.mark.parametrize(
+    "require",
+    [
+        'native.runtime in ["codex", "codex"]',
+        'native.latest && native.runtime in ["codex", "antigravity", "codex"]',
+    ],
+)
+def test_a_value_twice_in_one_list_is_a_finding_at_the_second(tmp_path: Path, require: str) -> None:
+    [one] = check_paths([write(tmp_path, policy(gate(require)))])
+    assert (one.code, one.severity, one.line) == ("R407", "warning", 7)
+    assert one.column == len("    require: ") + require.rindex('"codex"') + 1
+
+
+def test_equal_spans_of_time_in_one_list_are_found_however_they_are_written(tmp_path: Path) -> None:
+    require = 'turn.ended_ago in [duration("60s"), duration("1m")]'
+    [one] = check_paths([write(tmp_path, policy(gate(require)))])
+    assert one.code == "R407"
+
+
+def test_a_list_of_when_is_looked_at_too(tmp_path: Path) -> None:
+    when = '\'turn.status in ["completed", "completed"]\''
+    [one] = check_paths([write(tmp_path, policy(when=when))])
+    assert (one.code, one.yaml_path) == ("R407", "$.when")
+
+
 def test_a_group_that_nobody_takes_is_a_finding_when_the_folder_is_checked(tmp_path: Path) -> None:
     path = write(tmp_path, policy())
     write(tmp_path, "group: g\ngates:\n" + gate(id="shared"), "groups/g.yaml")

@@ -38,6 +38,14 @@ def test_anything_else_is_no_duration(text: str) -> None:
         durations.parse(text)
 
 
+def test_the_longest_span_is_the_largest_exact_number_of_json() -> None:
+    assert durations.parse(f"{2**53 - 1}ms") == 2**53 - 1
+    with pytest.raises(ValueError, match="too long"):
+        durations.parse(f"{2**53}ms")
+    with pytest.raises(ValueError, match="too long"):
+        durations.parse("99999999999h")
+
+
 def test_a_negative_span_cannot_be_written() -> None:
     with pytest.raises(ValueError, match="never negative"):
         durations.format_ms(-1)

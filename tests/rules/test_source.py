@@ -23,7 +23,7 @@ def the_one(text: str) -> tuple[str, int, int, str]:
         ("no", "no"), ("on", "on"), ("yes", "yes"), ("12:30:45", "12:30:45"), ("017", 17), ("1_000", "1_000"),
         ("2026-01-01", "2026-01-01"), ("true", True), ("False", False), ("~", None), ("", None), ("0o17", 15),
         ("0x1F", 31), ("1.5", 1.5), ("1e3", 1000.0), (".inf", float("inf")), ("'1'", "1"), ('"true"', "true"),
-        ("9" * 40, float("9" * 40)), ("+", "+"), ("-x", "-x"),
+        ("9" * 32, int("9" * 32)), ("+", "+"), ("-x", "-x"),
     ],
 )  # fmt: skip
 def test_plain_values_are_those_of_the_core_schema(text: str, value: object) -> None:
@@ -87,6 +87,33 @@ def test_an_unquoted_bang_is_explained_with_the_line_quoted(line: str, quoted: s
 def test_invisible_characters_are_refused_where_they_stand(char: str) -> None:
     code, line, column, _ = the_one(f"a: 1\nb: x{char}y\n")
     assert (code, line, column) == ("R106", 2, 5)
+
+
+@pytest.mark.parametrize("escape", ["\\e", "\\0", "\\u202e", "\\L", "\\N", "\\x7f", "\\ufeff", "\\r"])
+def test_an_escape_may_not_smuggle_them_into_a_text_or_a_key(escape: str) -> None:
+    assert the_one(f'a: 1\nb: "x{escape}y"\n')[:3] == ("R106", 2, 6)
+    assert the_one(f'a: 1\n"x{escape}y": [1]\n')[:3] == ("R106", 2, 3)
+
+
+def test_line_breaks_and_tabs_may_be_escaped() -> None:
+    root = load('a: "x\\n\\ty"\n', "f.yaml").root
+    assert root is not None
+    assert root.value == {"a": "x\n\ty"}
+
+
+@pytest.mark.parametrize("number", ["9" * 33, "-" + "9" * 5_000, "0x" + "f" * 40, "1e999", "-1e999"])
+def test_a_number_beyond_all_bounds_is_named_as_too_large(number: str) -> None:
+    [one] = load(f"a: 1\nb: {number}\n", "f.yaml").diagnostics
+    assert (one.code, one.message, one.line, one.column) == ("R305", "this number is too large", 2, 4)
+
+
+@pytest.mark.parametrize("directive", ["%YAML 1.1", "%TAG ! tag:example.org,2000:"])
+def test_a_directive_is_refused_on_its_line(directive: str) -> None:
+    assert the_one(f"# first\n{directive}\n---\na: 1\n")[:3] == ("R110", 2, 1)
+
+
+def test_yaml_may_say_that_it_is_yaml_1_2() -> None:
+    assert codes("%YAML 1.2\n---\na: 1\n") == []
 
 
 def test_a_lone_carriage_return_is_refused() -> None:

@@ -109,12 +109,16 @@ def find(home: Path | None = None) -> Path:
     """The file in the named folder, else in `ONCEMORE_HOME`, else in the current folder.
 
     Raises:
-        ConfigurationRefused: there is none.
+        ConfigurationRefused: there is none, or it cannot be looked for.
     """
     named = os.environ.get("ONCEMORE_HOME")
     folder, said = (home, "--home") if home else (Path(named), "ONCEMORE_HOME") if named else (Path(), "")
     file = folder.absolute() / NAME
-    if not file.is_file():
+    try:
+        there = file.is_file()
+    except OSError as error:  # such as a name that is too long
+        raise ConfigurationRefused(f"{file} cannot be looked at: {error.strerror}") from error
+    if not there:
         how = f" (named by {said})" if said else ""
         raise ConfigurationRefused(
             f"there is no {NAME} in {file.parent}{how}; `oncemore init {shlex.quote(str(file.parent))}` makes one, "
@@ -229,7 +233,7 @@ class _Workspace(_Written):
     path: WrittenPath
     owner: Owner
     level: Level
-    revision: Annotated[int, Field(ge=0, lt=2**63)]
+    revision: Annotated[int, Field(ge=1, lt=2**63)]
     role: Role = "project"
 
 
@@ -280,7 +284,7 @@ class _File(_Written):
 _WORDS = {
     "string_type": "text is wanted here; quote what would be read as something else",
     "int_type": "a whole number is wanted here",
-    "greater_than_equal": "the number is 0 or more",
+    "greater_than_equal": "the number is 1 or more",
     "less_than": "the number does not fit 64 bits",
     "model_type": "keys with their values are wanted here",
     "dict_type": "keys with their values are wanted here; leave the key out when there are none",

@@ -7,6 +7,7 @@ guessed: an undeclared name, a value that a fact cannot have and a fact stated t
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -212,18 +213,20 @@ class _Reader:
     def _until(self, node: Node, now: int) -> int | None:
         if not isinstance(node.value, str):
             return None  # refused with its type
-        try:
-            return now + durations.parse(node.value)
-        except ValueError:
-            pass
-        try:
-            return times.parse(node.value)
-        except ValueError:
+        path = (*self.path, "expect", "until")
+        moment = None
+        for written, start in ((durations.parse, now), (times.parse, 0)):
+            with suppress(ValueError):
+                moment = start + written(node.value)
+        if moment is None:
             self.document.report(
                 "R502", f"`{node.value}` is neither a duration from now nor a time", node.place,
-                path=(*self.path, "expect", "until"), help='write "23s" or "2026-01-01T00:00:23Z"',
+                path=path, help='write "23s" or "2026-01-01T00:00:23Z"',
             )  # fmt: skip
+        elif not 0 <= moment <= times.MAX_MS:
+            self.document.report("R502", "no time before 1970 or after the year 9999 is known", node.place, path=path)
             return None
+        return moment
 
     def _moment(self, key: str, default: int, now: int) -> int:
         node = self.node.get(key)
@@ -269,11 +272,14 @@ class _Reader:
             path = (*self.path, "stale", name)
             if self._known(name, node, (*self.path, "stale")) is None or child.broken:
                 continue
+            place = child.place if child.place.end > child.place.start else node.keys[name]
+            if not isinstance(child.value, str):
+                self.document.report("R303", "an age is a duration", place, path=path, help=_span_help(child.value))
+                continue
             try:
                 ages[name] = durations.parse(child.value)
-            except (ValueError, TypeError):
-                place = child.place if child.place.end > child.place.start else node.keys[name]
-                self.document.report("R303", "an age is a duration", place, path=path, help=_span_help(child.value))
+            except ValueError as error:
+                self.document.report("R303", str(error), place, path=path)
         return ages
 
     def _known(self, name: str, node: Node, path: tuple[str | int, ...]) -> Fact | None:

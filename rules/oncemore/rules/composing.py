@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from math import inf, isinf
 from typing import Any
 
 import yaml
 
-from oncemore.rules.source import Document, Node, Place
+from oncemore.rules.source import HIDDEN_IN_VALUE, Document, Node, Place
 
 MAX_DEPTH = 32
 MAX_NODES = 50_000
@@ -65,8 +66,11 @@ class Composer:
 
     def _first(self) -> Any:
         next(self.events)
-        if isinstance(next(self.events), yaml.StreamEndEvent):
+        start = next(self.events)
+        if isinstance(start, yaml.StreamEndEvent):
             return None
+        if start.tags or start.version not in (None, (1, 2)):
+            self._refuse_directive(start)
         return next(self.events)
 
     def _node(self, event: Any, path: tuple[str | int, ...], depth: int) -> Node:
@@ -93,8 +97,14 @@ class Composer:
             self._refuse_tag(event, path)
             return Node(event.value, place, broken=True)
         plain = bool(event.implicit[0])
+        style = "" if plain else str(event.style or "")
+        if self._hides(event.value, place, style, path):
+            return Node(event.value, place, style, broken=True)
         value = core(event.value) if plain else event.value
-        return Node(value, place, "" if plain else str(event.style or ""))
+        if isinstance(value, float) and isinf(value) and not _SPECIAL.match(event.value):
+            self.document.report("R305", "this number is too large", place, path=path)
+            return Node(0, place, broken=True)
+        return Node(value, place, style)
 
     def _mapping(self, event: Any, path: tuple[str | int, ...], depth: int) -> Node:
         node = Node({}, _place(event), children={})
@@ -107,6 +117,9 @@ class Composer:
                 continue
             name, place = str(key.value), _place(key)
             self._spend(key, depth)
+            if self._hides(name, place, str(key.style or ""), path):
+                self._node(next(self.events), path, depth + 1)
+                continue
             child = self._node(next(self.events), (*path, name), depth + 1)
             if name == "<<" and bool(key.implicit[0]):
                 self._refuse_sharing("a merge key", place, path)
@@ -145,6 +158,32 @@ class Composer:
         if self.nodes > MAX_NODES:
             self.document.report("R107", f"the file has more than {MAX_NODES} values", _place(event))
             raise _TooMuch
+
+    def _hides(self, value: str, place: Place, style: str, path: tuple[str | int, ...]) -> bool:
+        """Whether a text holds, by an escape, a character that nobody sees; each text is reported once."""
+        found = HIDDEN_IN_VALUE.search(value)
+        if found is None:
+            return False
+        node = Node(value, place, style)
+        self.document.report(
+            "R106",
+            f"the character U+{ord(found[0]):04X} may not stand in a text",
+            self.document.inside(node, found.start(), found.end()),
+            path=path,
+            help="texts are shown to people, and this would act on what they see; take it away",
+        )
+        return True
+
+    def _refuse_directive(self, start: Any) -> None:
+        text = self.document.text
+        at = int(start.start_mark.index)
+        stop = text.find("\n", at)
+        self.document.report(
+            "R110",
+            "a directive is not allowed; files are YAML 1.2 without tags",
+            Place(at, len(text) if stop < 0 else stop),
+            help="take the line away, and the `---` below it",
+        )
 
     def _refuse_sharing(self, what: str, place: Place, path: tuple[str | int, ...]) -> None:
         self.document.report(
@@ -219,6 +258,8 @@ def core(value: str) -> Any:
         return value in _TRUE
     if value[0] not in "+-.0123456789":
         return value
+    if len(value) > _MAX_DIGITS and (_INT.match(value) or _BASED.match(value)):
+        return inf  # nothing here is that large, and to read it would take long
     if len(value) <= _MAX_DIGITS:
         if _INT.match(value):
             return int(value)

@@ -38,7 +38,7 @@ class Diagnostic:
 
     def compact(self) -> str:
         """One line that editors understand."""
-        return f"{self.file}:{self.line}:{self.column}: {self.severity}[{self.code}] {self.message}"
+        return f"{_shown(self.file)}:{self.line}:{self.column}: {self.severity}[{self.code}] {_shown(self.message)}"
 
     def pretty(self, *, color: bool = False) -> str:
         """The message with its line framed and the place underlined."""
@@ -46,9 +46,9 @@ class Diagnostic:
         tone = "31;1" if self.severity == "error" else "33;1"
         number = str(self.line)
         gutter = " " * len(number)
-        place = f"{self.file}:{self.line}:{self.column}" + (f"   {self.yaml_path}" if self.yaml_path else "")
+        place = f"{_shown(self.file)}:{self.line}:{self.column}" + (f"   {self.yaml_path}" if self.yaml_path else "")
         lines = [
-            f"{paint(f'{self.severity}[{self.code}]', tone)} {paint(self.message, '1')}",
+            f"{paint(f'{self.severity}[{self.code}]', tone)} {paint(_shown(self.message), '1')}",
             f"{gutter}{paint('-->', '34')} {place}",
         ]
         if self.source_line:

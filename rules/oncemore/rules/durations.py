@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-MAX_MS = 2**63 - 1
+MAX_MS = 2**53 - 1
+"""Some 285,000 years: records are JSON, whose numbers are exact up to here."""
 
 _UNITS = {"h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
 _WHOLE = re.compile(r"(?:[0-9]{1,19}(?:ms|h|m|s))+")
@@ -19,7 +20,7 @@ def parse(text: str) -> int:
     """Milliseconds of a written span.
 
     Raises:
-        ValueError: it is not written so, or exceeds 64 bits.
+        ValueError: it is not written so, or is longer than `MAX_MS`.
     """
     if not _WHOLE.fullmatch(text):
         raise ValueError(
@@ -27,7 +28,7 @@ def parse(text: str) -> int:
         )
     total = sum(int(number) * _UNITS[unit] for number, unit in _PART.findall(text))
     if total > MAX_MS:
-        raise ValueError(f'"{text}" is longer than 64 bits of milliseconds')
+        raise ValueError(f'"{text}" is too long; a duration has at most {MAX_MS} ms')
     return total
 
 

@@ -1,7 +1,8 @@
 """What in a policy is legal but hardly meant?
 
-A gate that nothing can pass, on any runtime or on one that the policy does not leave out, and a gate that passes
-although something could not be established. Findings on one gate never keep those on another from being seen.
+A gate that nothing can pass, on any runtime or on one that the policy does not leave out, a gate that passes although
+something could not be established, and a value that a list names twice. Findings on one gate never keep those on
+another from being seen.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from dataclasses import dataclass
 
 from oncemore.rules.diagnostics import Diagnostic
 from oncemore.rules.errors import TooComplex
-from oncemore.rules.expression import Expression
+from oncemore.rules.expression import Expression, Member, leaves
 from oncemore.rules.gates import Found, names
 from oncemore.rules.loading import Reading
 from oncemore.rules.normal_form import Term, terms
 from oncemore.rules.satisfying import possible, satisfiable
-from oncemore.rules.source import Document
+from oncemore.rules.source import Document, Node
 from oncemore.rules.vocabulary import FACTS, RUNTIMES
 
 
@@ -37,6 +38,7 @@ def findings(reading: Reading) -> Iterator[Diagnostic]:
     gates, whole = [], reading.whole
     for use in reading.uses:
         condition = use.found.condition
+        yield from _twice(use.found.document, use.found.node.get("require"), condition, (*use.found.path, "require"))
         passing = _passing(condition)
         if condition is None or passing is None:
             whole = False
@@ -44,6 +46,8 @@ def findings(reading: Reading) -> Iterator[Diagnostic]:
             yield _finding(use.found, "R403", f"{use.found.called} can never pass", "its comparisons contradict")
         else:
             gates.append(_Judged(use.found, condition, passing))
+    root = reading.document.root
+    yield from _twice(reading.document, root.get("when") if root is not None else None, reading.when, ("when",))
     when = _passing(reading.when)
     if when is not None and not possible(when, {}):
         yield _never_concerned(reading.document)
@@ -54,6 +58,27 @@ def findings(reading: Reading) -> Iterator[Diagnostic]:
         concerned = [when] if when is not None else []
         yield from _no_proof(gates, concerned)
         yield from _unsupplied(gates, concerned)
+
+
+def _twice(
+    document: Document, node: Node | None, condition: Expression | None, path: tuple[str | int, ...]
+) -> Iterator[Diagnostic]:
+    """Values that stand in one list more than once: hardly what was meant to stand there."""
+    if condition is None or node is None:
+        return
+    for leaf in leaves(condition):
+        if not isinstance(leaf, Member):
+            continue
+        for number, (value, span) in enumerate(zip(leaf.values, leaf.value_spans, strict=True)):
+            if value in leaf.values[:number]:
+                yield document.diagnostic(
+                    "R407",
+                    f"the list of `{leaf.fact}` names this a second time",
+                    document.inside(node, span.start, span.end),
+                    path=path,
+                    help="take it away, or write the value that was meant",
+                    severity="warning",
+                )
 
 
 def _never_concerned(document: Document) -> Diagnostic:

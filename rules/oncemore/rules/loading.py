@@ -177,12 +177,16 @@ def policy_from_texts(file: str, texts: Mapping[str, str]) -> Policy:
 
 def policy_files(path: Path) -> list[Path]:
     """The rule files that a path stands for; none when it does not exist."""
-    if path.is_file():
+    if path.exists() and not path.is_dir():
         return [path]
+    # What is there and no file, such as a pipe, is taken to be refused when it is read: left out, its gates would be.
     return [
         file
         for file in sorted(path.glob("*.yaml"))
-        if file.is_file() and not file.name.endswith("_test.yaml") and not file.name.startswith("levels")
+        if file.exists()
+        and not file.is_dir()
+        and not file.name.endswith("_test.yaml")
+        and not file.name.startswith("levels")
     ]
 
 

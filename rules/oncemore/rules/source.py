@@ -16,14 +16,22 @@ from typing import Any
 
 from oncemore.rules import scalars
 from oncemore.rules.diagnostics import Diagnostic, Severity
+from oncemore.rules.named_file import read_up_to
 
 MAX_CHARACTERS = 1_000_000
 
+MAX_BYTES = 4 * MAX_CHARACTERS + 3
+"""As many as so many characters can take in UTF-8, with a byte order mark."""
+
 _MAX_REPORTED = 20
 
-_FORBIDDEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]|\r(?!\n)"
-)
+_HIDDEN = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff"
+
+_FORBIDDEN = re.compile(f"[{_HIDDEN}]|\r(?!\n)")
+
+HIDDEN_IN_VALUE = re.compile(f"[{_HIDDEN}\r]")
+"""What no text of a file may hold either, once its escapes are read: it would act on the terminal of whoever is shown
+it, or turn the direction of what stands beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +160,7 @@ def read(path: Path, file: str | None = None) -> Document:
     """Read and load a file; one that cannot be read gives a document with that error and no root."""
     shown = file or str(path)
     try:
-        raw = path.read_bytes()
+        raw = read_up_to(path, MAX_BYTES)
     except OSError as error:
         document = Document(shown, "")
         document.report("R108", f"cannot be read: {error.strerror or error}", Place(0, 0))
@@ -162,6 +170,10 @@ def read(path: Path, file: str | None = None) -> Document:
 
 def load_bytes(raw: bytes, file: str) -> Document:
     """Load a file's bytes, which must be UTF-8."""
+    if len(raw) > MAX_BYTES:
+        document = Document(file, "")
+        document.report("R107", f"the file has more than {MAX_CHARACTERS} characters, which are not read", Place(0, 0))
+        return document
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -184,7 +196,7 @@ def load(text: str, file: str) -> Document:
                 "R106",
                 f"the character U+{ord(found[0]):04X} may not stand in a file",
                 Place(found.start(), found.end()),
-                help="it is invisible, or editors and parsers disagree on it; in double quotes it can be escaped",
+                help="it is invisible, or editors and parsers disagree on it; take it away",
             )
     if document.diagnostics:
         return document

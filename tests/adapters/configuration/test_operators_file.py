@@ -34,7 +34,7 @@ workspaces:
     path: ./a/../notes
     owner: "7"
     level: workspace_read
-    revision: 0
+    revision: 1
 worker: {poll: 500ms, observe_again: 10s}
 """
 
@@ -62,7 +62,7 @@ def test_every_field_is_read_and_every_path_is_absolute(tmp_path: Path) -> None:
     }
     assert configuration.workspaces == {
         "reports": WorkspaceEntry(Path("/srv/reports"), "ou_1", "workspace_write", 4, "steward"),
-        "notes": WorkspaceEntry(tmp_path / "notes", "7", "workspace_read", 0, "project"),
+        "notes": WorkspaceEntry(tmp_path / "notes", "7", "workspace_read", 1, "project"),
     }
     assert configuration.worker == WorkerEntry(poll=500, observe_again=10_000)
 

@@ -50,7 +50,7 @@ def marked(one: Diagnostic) -> str:
         ("revision: 4", "revision: 1.5", 10, "1.5", "a whole number", None),
         ("revision: 4", "revision: '4'", 10, "'4'", "a whole number", None),
         ("revision: 4", "revision: true", 10, "true", "a whole number", None),
-        ("revision: 4", "revision: -1", 10, "-1", "0 or more", None),
+        ("revision: 4", "revision: -1", 10, "-1", "1 or more", None),
         ("revision: 4", "revision: 9223372036854775808", 10, "9223372036854775808", "64 bits", None),
         ("owner: ou_1", "owner: 17", 8, "17", "quote what would be read", None),
         ("owner: ou_1", "owner: 'ou 1'", 8, "'ou 1'", "without spaces", None),
@@ -60,7 +60,7 @@ def marked(one: Diagnostic) -> str:
         ("  codex:", "  codx:", 3, "codx", "is not one of codex, antigravity", "did you mean codex?"),
         ("path: reports", "path: ~/reports", 7, "~/reports", "not expanded", None),
         ("path: reports", "path: ''", 7, "''", "not empty", None),
-        ("path: reports", 'path: "a\\0b"', 7, '"a\\0b"', "no NUL", None),
+        ("revision: 4", "revision: 0", 10, "0", "1 or more", None),
         ("home: data/codex", "home: x\n    environment: HOME", 5, "HOME", "a list", None),
         ("home: data/codex", "home: x\n    environment: [A, B=c]", 5, "B=c", "without its value", None),
         ("home: data/codex", "home: x\n    role: agent", 5, "role", "not known here", "known are home"),
@@ -89,6 +89,11 @@ def test_all_mistakes_are_shown_in_the_order_of_the_file(tmp_path: Path) -> None
     text = GOOD.replace("codex:", "codx:").replace("ou_1", "17").replace("revision: 4", "revision: x\n    color: red")
     found = mistakes(tmp_path, text.replace("poll: 2s", "poll: soon"))
     assert [marked(one) for one in found] == ["codx", "17", "x", "color", "soon"]
+
+
+def test_a_path_holds_no_character_that_nobody_sees(tmp_path: Path) -> None:
+    [one] = mistakes(tmp_path, GOOD.replace("path: reports", 'path: "a\\0b"'))
+    assert (one.code, one.line, one.message) == ("R106", 7, "the character U+0000 may not stand in a text")
 
 
 def test_the_error_itself_names_the_first_mistake_and_counts_the_others(tmp_path: Path) -> None:
