@@ -13,7 +13,7 @@ from oncemore.engine.tables import Attempt, Request, Turn
 
 def admit(context: Context, request: str) -> None:
     """Observe, decide, and on `fire` reserve. Otherwise say when to look again, or what holds it."""
-    observed = facts.observe(request, context.ports)
+    observed = facts.observe(request, context.ports, spread=context.settings.spread)
     if observed.grant is not None and observed.grant.workspace is not None:
         observed.grant.workspace.close()
     context.checkpoint(CrashPoint.AFTER_OBSERVE, request)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from oncemore.engine import events
@@ -25,12 +25,14 @@ class Settings:
         retry_outside: after how long something outside that was busy or did not answer is tried again.
         hard_timeout: how long one Turn may run before it is interrupted.
         slice: how long one look at a running Turn may take; a stop is seen at the end of it.
+        spread: by runtime, for how long nobody else asks about its capacity after one Request did; see `routes`.
     """
 
     observe_again: int = 30_000
     retry_outside: int = 5_000
     hard_timeout: int = 900_000
     slice: int = 500
+    spread: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

@@ -195,9 +195,10 @@ def _send(context: Context, delivery: Delivery) -> bool:
 
 
 def _wanted(delivery: Delivery) -> bool:
-    """Whether the Request still wants this text: a stopped one only its stop's answer, a closed one none."""
+    """Whether the Request still wants this text: a stopped one only its stop's answer, a closed one none, a command
+    always its own."""
     state = Request.get_by_id(delivery.request).state
-    return bool(state == ("stopped" if delivery.stage == "stop" else "open"))
+    return bool(state == {"stop": "stopped", "command": "answered"}.get(delivery.stage, "open"))
 
 
 def _drop(delivery: Delivery, now: int) -> bool:

@@ -125,7 +125,7 @@ def _begin_human(context: Context, turn: Turn, profile: Profile | None, thread: 
     """A person's own Turn needs no policy: the message must stand, and the grant."""
     with context.journal.transaction():
         known = facts.journal_facts(turn.request, turn.id)
-    observed = facts.observe(turn.request, context.ports)
+    observed = facts.observe(turn.request, context.ports, spread=context.settings.spread)
     if observed.grant is not None and observed.grant.workspace is not None:
         observed.grant.workspace.close()
     wanted = {"source.state": "unchanged", "source.sender_verified": True, "grant.state": "intact"}
@@ -152,7 +152,7 @@ def _begin_recovery(context: Context, turn: Turn, profile: Profile | None, threa
     review = None
     if turn.phase == "review" and thread is not None:
         review = SessionView(turn.session, thread.runtime, thread.home, (thread,))
-    observed = facts.observe(turn.request, context.ports, review)
+    observed = facts.observe(turn.request, context.ports, review, spread=context.settings.spread)
     if observed.grant is not None and observed.grant.workspace is not None:
         observed.grant.workspace.close()
     if review is not None and not inputs.material_stands(context, turn.request, texts.fetch(turn.input_digest)):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from oncemore.engine import routes
 from oncemore.engine.errors import OncemoreError, PortError
@@ -27,6 +28,8 @@ from oncemore.engine.ports import (
 from oncemore.engine.tables import Attempt, Delivery, Request, Session, SessionThread, StartIntent, Turn
 from oncemore.rules.case import Case, Evidence, Reading, Value, judge
 from oncemore.rules.vocabulary import FACTS
+
+NO_SPREAD: Mapping[str, int] = MappingProxyType({})
 
 STARTED = ("starting", "running", "completing", "interrupting")
 """A Turn in one of these may be running a model."""
@@ -120,11 +123,14 @@ class Observed:
     failures: tuple[str, ...]
 
 
-def observe(request: str, ports: Ports, review: SessionView | None = None) -> Observed:
+def observe(
+    request: str, ports: Ports, review: SessionView | None = None, *, spread: Mapping[str, int] = NO_SPREAD
+) -> Observed:
     """Read the Source, the grant, the runtime and its route. What cannot be read is not among the readings.
 
     Args:
         review: the Session with the thread that was loaded for a review, when one is about to start.
+        spread: as in `Settings`.
     """
     row = Request.get_by_id(request)
     session = Session.get_by_id(row.session)
@@ -158,13 +164,15 @@ def observe(request: str, ports: Ports, review: SessionView | None = None) -> Ob
     except OncemoreError as error:
         failures.append(f"runtime: {error}")
     try:
-        readings.update(_route(request, session, ports, review))
+        readings.update(_route(request, session, ports, review, spread))
     except OncemoreError as error:
         failures.append(f"route: {error}")
     return Observed(readings, inventory, grant, newer, tuple(failures))
 
 
-def _route(request: str, session: Session, ports: Ports, review: SessionView | None) -> dict[str, Reading]:
+def _route(
+    request: str, session: Session, ports: Ports, review: SessionView | None, spread: Mapping[str, int]
+) -> dict[str, Reading]:
     """What is known of the way to a model; looked at only after a failure, when a retry or a review may need it."""
     turn = last_ended(request)
     if turn is None or turn.status == "completed":
@@ -175,7 +183,7 @@ def _route(request: str, session: Session, ports: Ports, review: SessionView | N
         view = review or SessionView(session.id, name, home, ())
         found["route.restricted_profile"] = ports.runtimes[name].restricted(view)
     capacity = ports.capacity.get(session.runtime)
-    if capacity is not None and routes.may_look(session.runtime, request):
+    if capacity is not None and routes.may_look(session.runtime, request, spread.get(session.runtime, routes.SPREAD)):
         found["route.state"] = capacity.read()
     return found
 

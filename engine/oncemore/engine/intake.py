@@ -57,15 +57,16 @@ def random_word() -> str:
 
 
 def open_session(journal: Journal, grant: GrantRef, *, runtime: str, home: str, source: str, conversation: str) -> str:
-    """The Session of a conversation, made when there is none.
+    """The Session of a conversation, made when there is none or when its people left the last one.
 
     Raises:
         Conflict: the conversation is bound to another workspace, or its Session is closed.
     """
-    session = "s-" + hashlib.sha256(f"{source}\0{conversation}".encode()).hexdigest()[:12]
     with journal.transaction():
         now = journal.advance_clock().ms
-        found = Session.get_or_none(Session.id == session)
+        every = list(Session.select().where(Session.source == source, Session.conversation == conversation))
+        found = next((one for one in every if one.left_at is None), None)
+        session = _session_id(source, conversation, len(every)) if found is None else str(found.id)
         if found is None:
             Session.insert(
                 id=session,
@@ -91,6 +92,33 @@ def open_session(journal: Journal, grant: GrantRef, *, runtime: str, home: str, 
     return session
 
 
+def _session_id(source: str, conversation: str, earlier: int) -> str:
+    parts = [source, conversation, *([str(earlier)] if earlier else [])]
+    return "s-" + hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
+
+
+def known(source: str, message: str) -> Request | None:
+    """The Request of a message that was taken in before, in whichever Session of its conversation that was."""
+    sessions = Session.select(Session.id).where(Session.source == source)
+    row = Request.get_or_none(Request.message == message, Request.session.in_(sessions))
+    assert row is None or isinstance(row, Request)
+    return row
+
+
+def again(session: str, arrival: Arrival) -> str | None:
+    """The Request of this very message, when it was taken in before. Inside a transaction.
+
+    Raises:
+        Conflict: it was, with other content.
+    """
+    found = known(Session.get_by_id(session).source, arrival.message)
+    if found is None:
+        return None
+    if found.digest != texts.digest(arrival.text) or found.sender != arrival.sender:
+        raise Conflict(f"the message {arrival.message} came again with other content")
+    return str(found.id)
+
+
 def accept(journal: Journal, session: str, arrival: Arrival, *, word: Callable[[], str] = random_word) -> str:
     """Take a message in: its Request, and the Turn that will answer it at the end of the Session's queue.
 
@@ -104,48 +132,17 @@ def accept(journal: Journal, session: str, arrival: Arrival, *, word: Callable[[
             or not writable as UTF-8.
     """
     _check_text(arrival.text)
-    request = "r-" + hashlib.sha256(f"{session}\0{arrival.message}".encode()).hexdigest()[:12]
     with journal.transaction():
         now = journal.advance_clock().ms
         _lock(session)
-        found = Request.get_or_none(Request.id == request)
-        if found is not None:
-            if found.digest != texts.digest(arrival.text) or found.sender != arrival.sender:
-                raise Conflict(f"the message {arrival.message} came again with other content")
-            return request
+        if (before := again(session, arrival)) is not None:
+            return before
         if Session.get_by_id(session).state == "closed":
             raise Conflict(f"the Session {session} is closed")
         waiting = Turn.select().where(Turn.session == session, Turn.status == "queued", Turn.phase == "business")
         if waiting.count() >= QUEUE_PLACES:
             raise Conflict(f"{QUEUE_PLACES} messages already wait in the Session {session}; try again later")
-        stored = texts.store(arrival.text, now)
-        last = Request.select(pw.fn.MAX(Request.position)).where(Request.session == session).scalar()
-        Request.insert(
-            id=request,
-            session=session,
-            position=(last or 0) + 1,
-            message=arrival.message,
-            sender=arrival.sender,
-            digest=stored.digest,
-            length=stored.length,
-            language=arrival.language,
-            role=arrival.role,
-            audience=arrival.audience,
-            host=arrival.host,
-            attachments=arrival.attachments,
-            delegated=arrival.delegated,
-            steered=False,
-            opted_out=False,
-            state="open",
-            stop_origin="none",
-            due_at=now,
-            words=0,
-            words_seen=0,
-            created_at=now,
-            head="",
-            events=0,
-        ).execute()
-        events.append(request, "accepted", now, message=arrival.message, digest=stored.digest, length=stored.length)
+        request = enter(session, arrival, now, state="open")
         mark = word()
         queue_turn(request, "business", 1, prompts.request_input(arrival.text, mark), mark, now)
         # A recovery that waits must see this message at once, not at its next look.
@@ -155,6 +152,41 @@ def accept(journal: Journal, session: str, arrival: Arrival, *, word: Callable[[
             Request.due_at.is_null(False),
             Request.id != request,
         ).execute()
+    return request
+
+
+def enter(session: str, arrival: Arrival, now: int, *, state: Literal["open", "answered"]) -> str:
+    """Write down that the message was taken in, as a Request at the end of its Session's, due now; its id. Inside a
+    transaction."""
+    request = "r-" + hashlib.sha256(f"{session}\0{arrival.message}".encode()).hexdigest()[:12]
+    stored = texts.store(arrival.text, now)
+    last = Request.select(pw.fn.MAX(Request.position)).where(Request.session == session).scalar()
+    Request.insert(
+        id=request,
+        session=session,
+        position=(last or 0) + 1,
+        message=arrival.message,
+        sender=arrival.sender,
+        digest=stored.digest,
+        length=stored.length,
+        language=arrival.language,
+        role=arrival.role,
+        audience=arrival.audience,
+        host=arrival.host,
+        attachments=arrival.attachments,
+        delegated=arrival.delegated,
+        steered=False,
+        opted_out=False,
+        state=state,
+        stop_origin="none",
+        due_at=now,
+        words=0,
+        words_seen=0,
+        created_at=now,
+        head="",
+        events=0,
+    ).execute()
+    events.append(request, "accepted", now, message=arrival.message, digest=stored.digest, length=stored.length)
     return request
 
 

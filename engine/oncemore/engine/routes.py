@@ -6,26 +6,25 @@ looks, and the others follow one by one at a spread, so that returning capacity 
 
 from __future__ import annotations
 
-from oncemore.engine.tables import Route, database
+from oncemore.engine.tables import Clock, Route, database
 
 SPREAD = 10_000
-"""For how long nobody else looks after one Request did, milliseconds."""
+"""For how long nobody else looks after one Request did, milliseconds, where nothing else is configured."""
 
 
-def may_look(name: str, request: str, now: int | None = None) -> bool:
-    """Whether this Request may look at the route's capacity now; if so, the place is taken by it.
+def may_look(name: str, request: str, spread: int = SPREAD) -> bool:
+    """Whether this Request may look at the route's capacity now, by the journal's last time; if so, the place is taken
+    by it: it may look again at once, and nobody else may.
 
     Args:
-        now: milliseconds since the epoch; the journal's last time when None.
+        spread: for how long nobody else looks, milliseconds.
     """
-    from oncemore.engine.tables import Clock
-
-    at = now if now is not None else Clock.select(Clock.last).scalar()
+    at = Clock.select(Clock.last).scalar()
     with database.atomic("IMMEDIATE"):
         row = Route.get_or_none(Route.name == name)
         if row is not None and row.holder != request and at < row.next_look:
             return False
-        Route.insert(name=name, holder=request, next_look=at + SPREAD).on_conflict(
-            conflict_target=[Route.name], update={Route.holder: request, Route.next_look: at + SPREAD}
+        Route.insert(name=name, holder=request, next_look=at + spread).on_conflict(
+            conflict_target=[Route.name], update={Route.holder: request, Route.next_look: at + spread}
         ).execute()
     return True

@@ -47,7 +47,8 @@ class Clock(Row):
 
 
 class Session(Row):
-    """One durable conversation bound to one workspace. Whoever writes for it locks this row first."""
+    """One durable conversation bound to one workspace. Whoever writes for it locks this row first. `left_at` is when
+    its people left it for a fresh one; until then it is the one of its conversation."""
 
     id = pw.TextField(primary_key=True)
     workspace = pw.TextField()
@@ -65,6 +66,7 @@ class Session(Row):
     active_turn = pw.TextField(null=True)
     fence = pw.BigIntegerField()
     created_at = pw.BigIntegerField()
+    left_at = pw.BigIntegerField(null=True)
 
 
 class SessionThread(Row):

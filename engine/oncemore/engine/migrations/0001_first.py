@@ -8,7 +8,9 @@ TABLES = [
         grant_revision integer not null, root text not null, root_device integer not null, root_inode integer not null,
         runtime text not null, home text not null, source text not null, conversation text not null,
         state text not null check (state in ('open', 'closed')), active_turn text, fence integer not null,
-        created_at integer not null, unique (source, conversation)) strict""",
+        created_at integer not null, left_at integer check (left_at is null or state = 'closed')) strict""",
+    # A conversation has one Session at a time; those that it left for a fresh one stay as they are.
+    "create unique index session_of on session (source, conversation) where left_at is null",
     """create table session_thread (session text not null references session (id), ordinal integer not null, runtime text not null,
         home text not null, thread text not null, set_aside integer not null, used_from integer not null, used_to integer, primary key (session, ordinal), unique (session, runtime, home, thread)) strict""",
     """create table request (id text primary key, session text not null references session (id), position integer not null,
@@ -20,6 +22,7 @@ TABLES = [
         due_at integer, waiting_since integer, held text, words integer not null, words_seen integer not null, created_at integer not null, head text not null,
         events integer not null, unique (session, message), unique (session, position)) strict""",
     "create index request_due on request (due_at) where due_at is not null",
+    "create index request_message on request (message)",
     """create table turn (id text primary key, session text not null references session (id),
         request text not null references request (id), phase text not null, ordinal integer not null,
         position integer not null, status text not null, error text not null, detail text, input_digest text not null,
