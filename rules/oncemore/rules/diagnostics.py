@@ -114,9 +114,24 @@ def width(text: str) -> int:
     )
 
 
+def visible(text: str, kept: str = "\t\n") -> str:
+    """The text with a replacement for each character that is not seen but acts, such as on the cursor or the direction.
+
+    Args:
+        kept: control characters that may stay.
+    """
+    if text.isprintable():
+        return text
+    return "".join("\N{REPLACEMENT CHARACTER}" if char not in kept and acts(char) else char for char in text)
+
+
+def acts(char: str) -> bool:
+    """Whether a character is a control, a format character, a lone surrogate or a break of lines or paragraphs."""
+    return unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
 def _shown(line: str) -> str:
-    # Control characters would move the cursor, and what is shown would not be what stands there.
-    return "".join(char if char == "\t" or char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in line)
+    return visible(line, "\t")
 
 
 def _paint(text: str, tone: str) -> str:

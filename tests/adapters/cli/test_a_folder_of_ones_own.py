@@ -61,7 +61,7 @@ def test_a_schema_that_is_not_there_or_cannot_be_written_is_said(run: Run, tmp_p
     answer = run("schema", "polciy")
     assert (answer.exit_code, "'policy'" in answer.stderr) == (2, True)
     (tmp_path / "file").write_text("")
-    assert run("schema", "--write", "file/under").exit_code == 1
+    assert run("schema", "--write", "file/under").exit_code == 2
 
 
 def test_nothing_is_overwritten_and_nothing_is_half_written(run: Run, tmp_path: Path) -> None:

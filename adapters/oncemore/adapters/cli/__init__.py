@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
 
 DISTRIBUTION = "oncemore"
+USAGE = 2
 
 
 def main() -> int:
@@ -12,12 +15,40 @@ def main() -> int:
 
     `--version` alone is answered before anything else is imported: scripts ask for it often.
     """
-    if sys.argv[1:] == ["--version"]:
-        print(version())
-        return 0
-    from oncemore.adapters.cli.commands import run
+    if sys.stdout is None:
+        _complain("standard output is closed")
+        return USAGE
+    try:
+        if sys.argv[1:] == ["--version"]:
+            print(version(), flush=True)
+            return 0
+        from oncemore.adapters.cli.commands import run
 
-    return run()
+        return run()
+    except BrokenPipeError:
+        return 1
+    except OSError as error:
+        _complain(f"standard output cannot be written: {error.strerror or error}")
+        return USAGE
+    finally:
+        _let_go()
+
+
+def _complain(text: str) -> None:
+    with suppress(OSError):
+        print(f"error: {text}", file=sys.stderr, flush=True)
+
+
+def _let_go() -> None:
+    """Drop what could not be written: the interpreter would try it again at its end, and end otherwise than we said."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
 
 
 def version() -> str:

@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING, Literal
 from oncemore.adapters.cli import output
 from oncemore.adapters.cli.access import codex_access
 from oncemore.adapters.cli.choice import choose
+from oncemore.adapters.cli.journal_trouble import explained, in_the_way, mend, trouble
 from oncemore.engine.errors import OncemoreError
 from oncemore.rules.errors import RulesError
 
 if TYPE_CHECKING:
     from oncemore.adapters.configuration import Configuration
+    from oncemore.adapters.wiring import House
 
 OLDEST, FIRST_TOO_NEW = (3, 11), (3, 14)
 PROGRAM_SECONDS = 20.0
@@ -188,6 +190,8 @@ def _workspaces(configuration: Configuration) -> Iterator[Finding]:
 def _journal(configuration: Configuration) -> Finding:
     path = configuration.journal
     try:
+        if (says := in_the_way(path)) is not None:
+            return Finding("journal", "missing", says, mend(says, path))
         if not path.parent.exists():
             return Finding("journal", "ok", f"{path} is made at the first start")
         for one, mode in ((path.parent, 0o700), *((file, 0o600) for file in sorted(path.parent.glob(f"{path.name}*")))):
@@ -199,15 +203,17 @@ def _journal(configuration: Configuration) -> Finding:
             if status.st_uid != os.geteuid():
                 says = f"{one} belongs to another user"
                 return Finding("journal", "missing", says, f"chown {os.geteuid()} {shlex.quote(str(one))}")
+        if not path.exists():
+            return Finding("journal", "ok", f"{path} is made at the first start")
+        says = trouble(path) or ""
     except OSError as error:
-        return Finding("journal", "missing", f"{path} cannot be looked at: {error.strerror}", f"ls -la {path.parent}")
-    return Finding("journal", "ok", str(path) if path.exists() else f"{path} is made at the first start")
+        says = f"{path} cannot be looked at: {error.strerror}"
+        return Finding("journal", "missing", says, mend(says, path) or f"ls -la {shlex.quote(str(path.parent))}")
+    return Finding("journal", "missing" if says else "ok", says or str(path), mend(says, path))
 
 
 def _grants(configuration: Configuration, *, usable: bool) -> Iterator[Finding]:
     from oncemore.adapters.wiring import opened
-    from oncemore.engine import facts
-    from oncemore.engine.tables import Session
 
     if not usable:
         yield Finding("grants", "skipped", "needs a journal that may be opened")
@@ -215,22 +221,32 @@ def _grants(configuration: Configuration, *, usable: bool) -> Iterator[Finding]:
     if not configuration.journal.exists():
         yield Finding("grants", "ok", "no conversation yet")
         return
-    with opened(configuration.file) as house:
-        grants = house.ports.grants
-        assert grants is not None
-        for session in Session.select().where(Session.state != "closed").order_by(Session.id):
-            reading = grants.read(facts.grant_ref(session))
-            if reading.workspace is not None:
-                reading.workspace.close()
-            told = reading.readings["grant.state"]
-            state = str(told.value) if told.status == "known" else f"unknown ({told.status})"
-            what = f"grant of {session.workspace}"
-            if state == "intact":
-                yield Finding(what, "ok", f"intact for {session.id}")
-                continue
-            details = "" if told.evidence is None else ", ".join(told.evidence.details.values())
-            says = f"{state} for {session.id}" + (f": {details}" if details else "")
-            yield Finding(what, "missing", says, f"edit {configuration.file}")
+    try:
+        with explained(configuration.journal), opened(configuration.file) as house:
+            yield from _grants_of(house, configuration)
+    except OncemoreError as error:
+        yield Finding("grants", "missing", _told(error), mend(str(error), configuration.journal))
+
+
+def _grants_of(house: House, configuration: Configuration) -> Iterator[Finding]:
+    from oncemore.engine import facts
+    from oncemore.engine.tables import Session
+
+    grants = house.ports.grants
+    assert grants is not None
+    for session in Session.select().where(Session.state != "closed").order_by(Session.id):
+        reading = grants.read(facts.grant_ref(session))
+        if reading.workspace is not None:
+            reading.workspace.close()
+        told = reading.readings["grant.state"]
+        state = str(told.value) if told.status == "known" else f"unknown ({told.status})"
+        what = f"grant of {session.workspace}"
+        if state == "intact":
+            yield Finding(what, "ok", f"intact for {session.id}")
+            continue
+        details = "" if told.evidence is None else ", ".join(told.evidence.details.values())
+        says = f"{state} for {session.id}" + (f": {details}" if details else "")
+        yield Finding(what, "missing", says, f"edit {configuration.file}")
 
 
 def _command_in(text: str) -> str:

@@ -5,7 +5,6 @@ A command's module is imported when the command is named; what is slow to import
 
 from __future__ import annotations
 
-import errno
 import importlib
 import os
 import sys
@@ -93,9 +92,12 @@ class Commands(click.Group):
             ctx.exit(CODES.get(error.code, Exit.NO))
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
-        except Exception as error:
-            if isinstance(error, OSError) and error.errno == errno.EPIPE:
+        except (OSError, UnicodeEncodeError) as error:
+            if isinstance(error, BrokenPipeError):
                 raise
+            _tell_refused(error)
+            ctx.exit(Exit.USAGE)
+        except Exception as error:
             _tell_bug(error)
             ctx.exit(Exit.BUG)
 
@@ -123,7 +125,19 @@ def _tell(error: OncemoreError | RulesError) -> None:
     if diagnostics:
         output.diagnostics(diagnostics, err=True)
         return
-    output.note(f"error[{error.code}] {error}")
+    output.note(output.plain(f"error[{error.code}] {error}"))
+
+
+def _tell_refused(error: OSError | UnicodeEncodeError) -> None:
+    """What the system did not let us do, or a name that is no text: conditions of the machine, to be mended there."""
+    if os.environ.get("ONCEMORE_DEBUG") == "1":
+        traceback.print_exception(error)
+    if isinstance(error, UnicodeEncodeError):
+        told = f"a text is not UTF-8: {error.object!r}"
+    else:
+        named = f"{error.filename}: " if error.filename is not None else ""
+        told = f"{named}{error.strerror or error}; mend that and run the command again"
+    output.note(output.plain(f"error: {told}"))
 
 
 def _tell_bug(error: Exception) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,7 +36,7 @@ def ask(workspace: str, text: str, lang: str, home: Path | None) -> None:
 
     Exit codes: 0 taken in; 1 not taken in; 2 usage, configuration, no such workspace.
     """
-    message = sys.stdin.read() if text == "-" else text
+    message = output.given(text)
     if not message.strip():
         raise click.UsageError("the message is empty")
     from oncemore.engine.errors import NotFound
@@ -116,9 +115,10 @@ def requests(state: str, format_: str, home: Path | None) -> None:
     rows = [("REQUEST", "WORKSPACE", "DOES", "SINCE", "STOPPED BY", "UNTIL", "HELPS")]
     for one in found:
         until = "" if one.until is None else times.format_ms(one.until)
-        gate = output.plain(one.gate or "")
+        gate = one.gate or ""
         doing = one.doing if one.running_for is None else f"{one.doing} {one.running_for}"
-        rows.append((one.request, one.workspace, doing, times.format_ms(one.since), gate, until, one.helps))
+        row = (one.request, one.workspace, doing, times.format_ms(one.since), gate, until, one.helps)
+        rows.append(output.lined(row))
     output.say(output.columns(rows))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -52,7 +51,7 @@ def decide(
     4 undecided, the deciding reason is unknown evidence; 70 a bug in Oncemore.
     """
     decided = _decided(facts_file, policy, policies, levels)
-    if (format_ or ("pretty" if sys.stdout.isatty() else "json")) == "json":
+    if (format_ or ("pretty" if output.on_terminal() else "json")) == "json":
         output.say(decided.json())
     else:
         _say_explained(decided.records, narrowed=False)
@@ -137,6 +136,7 @@ def _decided(file: Path, policy: str | None, policies: Path | None, levels: bool
     from oncemore.rules.cases import facts_from_bytes, load_facts
     from oncemore.rules.levels import load_levels
     from oncemore.rules.loading import load_policies
+    from oncemore.rules.source import MAX_BYTES
 
     choice = choose(policies)
     choice.announce()
@@ -146,7 +146,8 @@ def _decided(file: Path, policy: str | None, policies: Path | None, levels: bool
         raise click.UsageError(f"there is no policy {policy!r}{output.did_you_mean(policy, names)}")
     at = load_levels(Path(loaded.directory) / "levels.yaml") if levels else None
     now = time.time_ns() // 1_000_000
-    case = load_facts(file, now) if str(file) != "-" else facts_from_bytes(sys.stdin.buffer.read(), "<stdin>", now)
+    stdin = str(file) == "-"
+    case = facts_from_bytes(output.from_stdin(MAX_BYTES), "<stdin>", now) if stdin else load_facts(file, now)
     # The shipped policies were tried with the engine when they were released; others are tried in another process now.
     if choice.shipped:
         evaluator = Evaluator(loaded.policies)

@@ -21,10 +21,12 @@ def entered(home: Path | None, *, worker: bool = False) -> Iterator[House]:
     Raises:
         ConfigurationRefused, ConfigurationInvalid, JournalRefused: as they say.
     """
-    from oncemore.adapters.configuration import find
+    from oncemore.adapters.cli.journal_trouble import explained
+    from oncemore.adapters.configuration import find, load_configuration
     from oncemore.adapters.wiring import opened
 
-    with opened(find(home), worker=worker) as house:
+    file = find(home)
+    with explained(load_configuration(file).journal), opened(file, worker=worker) as house:
         yield house
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def _why(_ctx: click.Context, _option: click.Parameter, text: str | None) -> str | None:
     if text is not None and not text.strip():
         raise click.BadParameter("a reason has words")
-    return text
+    return text if text is None else output.utf8(text)
 
 
 @click.command()
@@ -141,7 +141,7 @@ def levels(
         return
     head = ("POLICY", "LEVEL", "SINCE", "UNTIL", "WHO", "WHY")
     keys = ("policy", "level", "since", "until", "who", "why")
-    output.say(output.columns([head, *(tuple(output.plain(row[key] or "") for key in keys) for row in rows)]))
+    output.say(output.columns([head, *(tuple(output.line(row[key] or "") for key in keys) for row in rows)]))
 
 
 @click.command()
@@ -165,7 +165,7 @@ def verify(ctx: click.Context, request: str | None, home: Path | None) -> None:
         checked = sorted(ids if request is None else ids & {request})
         found = [sentence for one in checked if (sentence := broken(one)) is not None]
     for sentence in found:
-        output.say(sentence)
+        output.say(output.line(sentence))
     if not checked:
         output.note("there is no request to check" if request is None else f"there is no request {request}")
         ctx.exit(Exit.NOTHING_RAN if request is None else Exit.USAGE)

@@ -1,7 +1,8 @@
 """How do results reach a terminal, a pipe or a file?
 
 Results go to standard output, everything said about them to standard error. Colours only on a terminal and never with
-NO_COLOR. What people or models wrote is shown without its control characters, which could move the cursor.
+NO_COLOR. What people or models wrote is shown without its control characters, which could move the cursor; as JSON they
+are escaped. A result that cannot be written is a failure, and said.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
@@ -33,12 +35,21 @@ class Exit(IntEnum):
 
 FORMATS = ("pretty", "json")
 
+LONGEST_TEXT = 1_000_000
+"""Bytes of a text that is read from standard input."""
+
 TONES = {"pass": "green", "fail": "red", "unknown": "yellow", "PASS": "green", "FAIL": "red", "ERROR": "magenta"}
+
+
+def on_terminal() -> bool:
+    """Whether the result goes to a terminal."""
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 def coloured(*, err: bool = False) -> bool:
     """Whether colours may be used."""
-    return not os.environ.get("NO_COLOR") and (sys.stderr if err else sys.stdout).isatty()
+    stream = sys.stderr if err else sys.stdout
+    return not os.environ.get("NO_COLOR") and stream is not None and stream.isatty()
 
 
 def tone(text: str, name: str) -> str:
@@ -46,19 +57,52 @@ def tone(text: str, name: str) -> str:
     return click.style(text, fg=name, bold=True) if coloured() else text
 
 
+class Unwritten(click.ClickException):
+    """The result could not be written where it was to go."""
+
+    exit_code = Exit.USAGE
+
+    def __init__(self, what: str, error: OSError) -> None:
+        super().__init__(f"{what} cannot be written: {error.strerror or error}")
+
+
 def say(text: str = "") -> None:
-    """A line of the result."""
-    click.echo(text, color=coloured())
+    """A line of the result.
+
+    Raises:
+        Unwritten: standard output does not take it.
+        BrokenPipeError: nobody reads it any more.
+    """
+    try:
+        click.echo(_encodable(text, sys.stdout), color=coloured())
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Unwritten("standard output", error) from error
 
 
 def note(text: str) -> None:
-    """A line about the result, to standard error."""
-    click.echo(text, err=True, color=coloured(err=True))
+    """A line about the result, to standard error; without anybody there to read it the result still counts."""
+    with suppress(OSError):
+        click.echo(_encodable(text, sys.stderr), err=True, color=coloured(err=True))
+
+
+def _encodable(text: str, stream: Any) -> str:
+    """The text with escapes for what the stream cannot write, such as the bytes of a file name that is not UTF-8."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def document(value: Any) -> None:
     """The result as JSON."""
-    say(json.dumps(value, ensure_ascii=False, indent=2))
+    say(escaped(json.dumps(value, ensure_ascii=False, indent=2)))
+
+
+def escaped(text: str) -> str:
+    """A JSON text in which every character that is not seen but acts is an escape; it means the same."""
+    from oncemore.rules.diagnostics import acts
+
+    return "".join(json.dumps(char)[1:-1] if char != "\n" and acts(char) else char for char in text)
 
 
 def diagnostics(found: Iterable[Diagnostic], *, err: bool = False) -> None:
@@ -79,6 +123,47 @@ def counted(found: Sequence[Diagnostic]) -> str:
     return f"{many(errors, 'error')}, {many(len(found) - errors, 'warning')} in {many(files, 'file')}"
 
 
+def utf8(text: str) -> str:
+    """An argument that is text.
+
+    Raises:
+        UsageError: it holds bytes that are not UTF-8.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise click.UsageError(f"the text is not UTF-8, at character {error.start + 1}") from None
+    return text
+
+
+def given(text: str) -> str:
+    """A text that was given as an argument, or by `-` on standard input.
+
+    Raises:
+        UsageError: it is not UTF-8, or standard input is closed or holds more than is taken.
+    """
+    if text != "-":
+        return utf8(text)
+    raw = from_stdin(LONGEST_TEXT)
+    if len(raw) > LONGEST_TEXT:
+        raise click.UsageError(f"standard input holds more than {LONGEST_TEXT} bytes")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"standard input is not UTF-8, at byte {error.start + 1}") from None
+
+
+def from_stdin(limit: int) -> bytes:
+    """What standard input holds; of more than `limit` one byte more than that.
+
+    Raises:
+        UsageError: it is closed.
+    """
+    if sys.stdin is None:
+        raise click.UsageError("standard input is closed")
+    return sys.stdin.buffer.read(limit + 1)
+
+
 def many(count: int, word: str) -> str:
     """`1 case`, `2 cases`."""
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
@@ -94,7 +179,23 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
 
 def plain(text: str) -> str:
     """The text with control characters, and those that turn the direction of writing, shown as replacements."""
-    return "".join(char if char.isprintable() or char == "\n" else "\N{REPLACEMENT CHARACTER}" for char in text)
+    from oncemore.rules.diagnostics import visible
+
+    return visible(text)
+
+
+def line(text: str) -> str:
+    """The same on one line, so that nobody's words can look like a line of ours."""
+    return " ".join(plain(text).split())
+
+
+def lined(value: Any) -> Any:
+    """A value of JSON with `line` applied to every text in it."""
+    if isinstance(value, str):
+        return line(value)
+    if isinstance(value, Mapping):
+        return {key: lined(part) for key, part in value.items()}
+    return [lined(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
 def quoted(text: str, indent: str) -> str:

@@ -46,8 +46,8 @@ class Progress:
             body = json.loads(event.body)
             parts = [f"{key}={body[key]}" for key in SHOWN if body.get(key) not in (None, "", "none")]
             try:
-                output.say(output.plain(" ".join([times.format_ms(event.at), event.request, event.kind, *parts])))
-            except OSError:
+                output.say(output.line(" ".join([times.format_ms(event.at), event.request, event.kind, *parts])))
+            except (OSError, output.Unwritten):
                 self._heard = False
                 return
         self._since = latest

@@ -145,7 +145,7 @@ def schema(ctx: click.Context, name: str | None, write: Path | None) -> None:
 
     NAME is policy, group or test; left out: all of them are listed, or written. Written files replace earlier ones.
 
-    Exit codes: 0 given; 1 a file cannot be written; 2 there is no such schema.
+    Exit codes: 0 given; 2 there is no such schema, or a file cannot be written.
     """
     from oncemore.rules.shipped import shipped_schemas
 
@@ -162,8 +162,8 @@ def schema(ctx: click.Context, name: str | None, write: Path | None) -> None:
                 (write / file.name).write_bytes(file.read_bytes())
                 output.say(str(write / file.name))
         except OSError as error:
-            output.note(f"{error.filename or write} cannot be written: {error.strerror}")
-            ctx.exit(Exit.NO)
+            output.note(f"error: {error.filename or write} cannot be written: {error.strerror}")
+            ctx.exit(Exit.USAGE)
     elif name is not None:
         output.say(chosen[0].read_text("utf-8").rstrip("\n"))
     else:

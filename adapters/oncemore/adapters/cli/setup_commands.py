@@ -23,7 +23,7 @@ def init(ctx: click.Context, folder: Path) -> None:
 
     Nothing that exists is overwritten: then nothing at all is written.
 
-    Exit codes: 0 made; 1 a file is there already; 2 usage.
+    Exit codes: 0 made; 1 a file is there already; 2 usage, or the system does not let it be made.
     """
     from importlib.metadata import version
 
@@ -41,7 +41,7 @@ def init(ctx: click.Context, folder: Path) -> None:
         ctx.exit(Exit.NO)
     except OSError as error:
         output.note(f"{error.filename or folder} cannot be made: {error.strerror}; nothing was left behind")
-        ctx.exit(Exit.NO)
+        ctx.exit(Exit.USAGE)
     for file in files:
         output.say(str(file))
     home = "" if folder == Path() else f" --home {folder}"
@@ -68,7 +68,7 @@ def doctor(ctx: click.Context, home: Path | None, format_: str) -> None:
             says = output.plain(one.says).replace("\n", "\n         ")
             output.say(f"{output.tone(f'{one.verdict:8}', TONES[one.verdict])} {one.what}: {says}")
             if one.mends and one.mends not in one.says:
-                mends = one.mends.replace("\n", "\n                  ")
+                mends = output.plain(one.mends).replace("\n", "\n                  ")
                 output.say(f"         mend it: {mends}")
     if format_ == "json":
         output.document([one.as_json() for one in found])

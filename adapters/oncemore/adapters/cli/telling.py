@@ -44,6 +44,15 @@ def without_gates(record: Record) -> Record:
     return {**record, "gates": [], **unknown}
 
 
+def visible_record(record: Any) -> Any:
+    """A decision with replacements for what would act on a terminal."""
+    if isinstance(record, str):
+        return output.plain(record)
+    if isinstance(record, Mapping):
+        return {key: visible_record(part) for key, part in record.items()}
+    return [visible_record(part) for part in record] if isinstance(record, (list, tuple)) else record
+
+
 def tell(records: Iterable[Record], lang: str, audience: str, format_: str) -> None:
     """Print explanations of decisions; to the person who asked no sentence twice."""
     from oncemore.engine.explanation import explanation
@@ -54,7 +63,8 @@ def tell(records: Iterable[Record], lang: str, audience: str, format_: str) -> N
             said = [one for number, one in enumerate(said) if one not in said[:number]]
         output.document(said[0] if len(said) == 1 else said)
         return
-    texts = [_told(record, lang, audience, format_) for record in records]
+    # A journal may hold words from before such characters were refused in rule files.
+    texts = [_told(visible_record(record), lang, audience, format_) for record in records]
     if audience == "user":
         texts = list(dict.fromkeys(texts))
     output.say("\n".join(texts).rstrip("\n"))

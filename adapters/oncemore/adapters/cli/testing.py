@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -132,7 +133,11 @@ def report(run: Run, format_: str) -> None:
 
 
 def write_junit(run: Run, file: Path) -> None:
-    """The same as JUnit XML: a suite for each file, `failure` for an expectation, `error` for what had no verdict."""
+    """The same as JUnit XML: a suite for each file, `failure` for an expectation, `error` for what had no verdict.
+
+    Raises:
+        Unwritten: the file cannot be written.
+    """
     root = ElementTree.Element("testsuites")
     suites: dict[str, list[tuple[str, CaseResult]]] = {}
     for policy, result in run.results:
@@ -162,7 +167,15 @@ def write_junit(run: Run, file: Path) -> None:
             )
             ElementTree.SubElement(case, "error", type="load", message=_xml(one.message)).text = _xml(one.pretty())
     ElementTree.indent(root)
-    file.write_text(ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n", encoding="utf-8")
+    text = ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+    try:
+        # Without O_NONBLOCK a pipe would keep us until somebody reads from it.
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+        with os.fdopen(descriptor, "wb") as opened:
+            os.set_blocking(descriptor, True)
+            opened.write(text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise output.Unwritten(str(file), error) from error
 
 
 def _files(paths: Sequence[Path]) -> list[Path]:

@@ -98,14 +98,14 @@ def render(told: dict[str, Any]) -> str:
     """The same for a terminal."""
     head = f"{told['request']}  {told['state']}"
     if told["held"]:
-        head += f", held: {output.plain(told['held'])}"
+        head += f", held: {output.line(told['held'])}"
     if told["due"]:
         head += f", due {told['due']}"
     threads = ", ".join(told["threads"]) or "none yet"
     lines = [
         head,
-        f"workspace {told['workspace']} of {told['owner']}, session {told['session']}",
-        f"{told['runtime']} threads: {threads}",
+        output.line(f"workspace {told['workspace']} of {told['owner']}, session {told['session']}"),
+        output.line(f"{told['runtime']} threads: {threads}"),
     ]
     answers: set[str] = set()
     for entry in told["timeline"]:
@@ -214,7 +214,7 @@ def _time(ms: int | None) -> str | None:
 
 
 def _entry(entry: Entry, answers: Collection[str]) -> Iterator[str]:
-    yield f"{entry['at']}  {output.plain(_headline(entry))}"
+    yield f"{entry['at']}  {_headline(output.lined(entry))}"
     text = entry.get("text", entry.get("answer"))
     if text is not None and entry["kind"] == "reply" and text in answers:
         yield "    (the answer above)"
