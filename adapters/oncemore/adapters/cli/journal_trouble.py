@@ -10,7 +10,7 @@ import os
 import shlex
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -46,8 +46,12 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def with_help(text: str, path: Path) -> str:
-    """A failure's words with what helps, where that can be told from them."""
+    """A failure's words with what helps, where that can be told from them or from what stands there now."""
     mends = mend(text, path)
+    if not mends and "chmod" not in text:
+        with suppress(OSError):
+            seen = in_the_way(path) or (trouble(path) if path.exists() else None)
+            mends = f"{seen}; {mend(seen, path)}" if seen else ""
     return f"{text}; {mends}" if mends and mends not in text else text
 
 
