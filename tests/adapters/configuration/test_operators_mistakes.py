@@ -57,7 +57,7 @@ def marked(one: Diagnostic) -> str:
         ("owner: ou_1", "owner: ''", 8, "''", "1 to 200 characters", None),
         ("  reports:", "  Reports:", 6, "Reports", "an id has", None),
         ("  reports:", "  -reports:", 6, "-reports", "an id has", None),
-        ("  codex:", "  codx:", 3, "codx", "is not one of codex, antigravity", "did you mean codex?"),
+        ("  codex:", "  codx:", 3, "codx", "not known here", "did you mean codex?"),
         ("path: reports", "path: ~/reports", 7, "~/reports", "not expanded", None),
         ("path: reports", "path: ''", 7, "''", "not empty", None),
         ("revision: 4", "revision: 0", 10, "0", "1 or more", None),

@@ -1,0 +1,375 @@
+"""How is `oncemore.yaml` written, and what do its parts have to be to each other?"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from oncemore.adapters.entries import (
+    CapacityEntry,
+    Configuration,
+    HarnessEntry,
+    Language,
+    Level,
+    Role,
+    RuntimeEntry,
+    RuntimeName,
+    Sandbox,
+    SecretEntry,
+    ServerEntry,
+    SourceEntry,
+    WorkerEntry,
+    WorkspaceEntry,
+)
+from oncemore.adapters.errors import ConfigurationRefused
+from oncemore.adapters.mistakes import at, nearest
+from oncemore.adapters.wire import Wire
+from oncemore.rules import durations
+from oncemore.rules.diagnostics import Diagnostic
+from oncemore.rules.source import Document
+
+INBOX = "inbox"
+"""The App's own Source, which is always there."""
+
+
+def _path(text: str) -> str:
+    if not text or "\0" in text:
+        raise ValueError("a path is not empty and holds no NUL")
+    if text.startswith("~"):
+        raise ValueError("~ is not expanded here; write the whole path, or one relative to this file's folder")
+    return text
+
+
+def _id(text: str) -> str:
+    if not re.fullmatch("[a-z0-9][a-z0-9-]{0,63}", text):
+        raise ValueError("an id has 1 to 64 characters: a to z, 0 to 9 and, not at its start, hyphens")
+    return text
+
+
+def _source_id(text: str) -> str:
+    if text == INBOX:
+        raise ValueError(f"{INBOX} is the App's own, and is always there; choose another id")
+    return _id(text)
+
+
+def _variable(text: str) -> str:
+    if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", text, re.ASCII):
+        raise ValueError("write the name of a variable alone, without its value")
+    return text
+
+
+def _owner(text: str) -> str:
+    if not re.fullmatch(r"\S{1,200}", text) or not text.isprintable():
+        raise ValueError("an owner is written as the Source names people, 1 to 200 characters without spaces")
+    return text
+
+
+def _name(text: str) -> str:
+    if not re.fullmatch("[!-~]{1,200}", text):
+        raise ValueError("1 to 200 visible characters without spaces are wanted here")
+    return text
+
+
+def _chat(text: str) -> str:
+    if not re.fullmatch("[A-Za-z0-9_-]{1,128}", text):
+        raise ValueError("a chat is written as the Source names it: letters, digits, _ and -")
+    return text
+
+
+def _duration(value: object) -> object:
+    if not isinstance(value, str):
+        raise ValueError("write a duration with its unit, such as 2s or 15m")
+    ms = durations.parse(value)
+    if ms == 0:
+        raise ValueError("a duration here is longer than 0s")
+    return ms
+
+
+def _base(text: str) -> str:
+    _may_be_asked(text)
+    return text
+
+
+def _server(text: str) -> str:
+    _may_be_asked(text, own_certificate=True)
+    if urlsplit(text).path not in ("", "/"):
+        raise ValueError("the server's address has no path")
+    return text
+
+
+def _url(text: str) -> str:
+    base, rest = _parted(text)
+    _may_be_asked(base)
+    steps = rest.split("?")[0].split("/")
+    if not re.fullmatch(r"/(?!/)[!-~]*", rest) or "\\" in rest or "#" in rest or ".." in steps:
+        raise ValueError("behind the host stands a plain path, without a fragment; other characters are escaped")
+    return text
+
+
+def _parted(text: str) -> tuple[str, str]:
+    found = re.match("[^/]*//[^/?#]*", text)
+    base = text if found is None else found[0]
+    rest = text[len(base) :]
+    return base, rest if rest.startswith("/") else f"/{rest}"
+
+
+def _may_be_asked(base: str, *, own_certificate: bool = False) -> None:
+    try:
+        Wire([base], self_signed=own_certificate).close()
+    except ConfigurationRefused as error:
+        raise ValueError(str(error)) from None
+
+
+def _steps(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", text):
+        raise ValueError("write the keys that lead to the value with dots between them, such as quota.state")
+    return text
+
+
+def _scalar(value: object) -> object:
+    if not isinstance(value, (bool, int, str)):
+        raise ValueError("a text, a whole number, true or false is wanted here")
+    return value
+
+
+Id = Annotated[str, AfterValidator(_id)]
+SourceId = Annotated[str, AfterValidator(_source_id)]
+Variable = Annotated[str, AfterValidator(_variable)]
+Owner = Annotated[str, AfterValidator(_owner)]
+Name = Annotated[str, AfterValidator(_name)]
+Chat = Annotated[str, AfterValidator(_chat)]
+WrittenPath = Annotated[str, AfterValidator(_path)]
+Base = Annotated[str, AfterValidator(_base)]
+ServerUrl = Annotated[str, AfterValidator(_server)]
+Url = Annotated[str, AfterValidator(_url)]
+Steps = Annotated[str, AfterValidator(_steps)]
+Scalar = Annotated[Any, BeforeValidator(_scalar)]
+Span = Annotated[int, BeforeValidator(_duration)]
+
+
+class _Folder:
+    """The folder of the file, from which relative paths are taken."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def at(self, written: str) -> Path:
+        # POSIX lets two leading slashes mean something else, and normpath keeps them.
+        return Path(os.path.normpath(self._folder / written).replace("//", "/", 1))
+
+    def maybe(self, written: str | None) -> Path | None:
+        return None if written is None else self.at(written)
+
+
+class _Written(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class _Secret(_Written):
+    environment: Variable | None = None
+    file: WrittenPath | None = None
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if (self.environment is None) == (self.file is None):
+            raise ValueError("name one place of the secret: environment, a variable's name, or file")
+        return self
+
+    def placed(self, folder: _Folder) -> SecretEntry:
+        return SecretEntry(self.environment, folder.maybe(self.file))
+
+
+class _Capacity(_Written):
+    url: Url
+    path: Steps
+    available: Scalar
+    exhausted: Scalar
+    spread: Span = 10_000
+
+    @model_validator(mode="after")
+    def _two_values(self) -> Self:
+        if (type(self.available), self.available) == (type(self.exhausted), self.exhausted):
+            raise ValueError("available and exhausted are two values")
+        return self
+
+    def placed(self) -> CapacityEntry:
+        base, target = _parted(self.url)
+        return CapacityEntry(base, target, tuple(self.path.split(".")), self.available, self.exhausted, self.spread)
+
+
+class _Runtime(_Written):
+    home: WrittenPath
+    hard_timeout: Span = 15 * 60_000
+    capacity: _Capacity | None = None
+
+
+class _Codex(_Runtime):
+    binary: WrittenPath | None = None
+    environment: list[Variable] = []
+
+    def placed(self, folder: _Folder) -> RuntimeEntry:
+        return RuntimeEntry(
+            home=folder.at(self.home),
+            binary=folder.maybe(self.binary),
+            environment=tuple(self.environment),
+            hard_timeout=self.hard_timeout,
+            capacity=None if self.capacity is None else self.capacity.placed(),
+        )
+
+
+class _Harness(_Written):
+    model: Name
+    base_url: Base
+    binary: WrittenPath | None = None
+    confined: bool = False
+
+
+class _Antigravity(_Runtime):
+    server: ServerUrl | None = None
+    token: _Secret | None = None
+    planners: Annotated[dict[Sandbox, dict[str, Any]] | None, Field(min_length=1)] = None
+    harness: _Harness | None = None
+    markers: Annotated[list[Name] | None, Field(min_length=1)] = None
+    skew: Span | None = None
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        if (self.server is None) == (self.harness is None):
+            raise ValueError("antigravity runs through its language server or through the harness: write one of both")
+        if self.server is not None and (self.token is None or self.planners is None):
+            raise ValueError("the language server needs its token's place and the planners")
+        if self.harness is not None and (self.token is not None or self.planners is not None):
+            raise ValueError("token and planners are the language server's; the harness takes none")
+        return self
+
+    def placed(self, folder: _Folder) -> RuntimeEntry:
+        server = harness = binary = None
+        if self.server is not None and self.token is not None and self.planners is not None:
+            server = ServerEntry(self.server, self.token.placed(folder), MappingProxyType(dict(self.planners)))
+        if self.harness is not None:
+            harness = HarnessEntry(self.harness.model, self.harness.base_url, self.harness.confined)
+            binary = folder.maybe(self.harness.binary)
+        return RuntimeEntry(
+            home=folder.at(self.home),
+            binary=binary,
+            environment=(),
+            hard_timeout=self.hard_timeout,
+            capacity=None if self.capacity is None else self.capacity.placed(),
+            server=server,
+            harness=harness,
+            markers=None if self.markers is None else tuple(self.markers),
+            skew=self.skew,
+        )
+
+
+class _Runtimes(_Written):
+    codex: _Codex | None = None
+    antigravity: _Antigravity | None = None
+
+    def placed(self, folder: _Folder) -> Mapping[RuntimeName, RuntimeEntry]:
+        found: dict[RuntimeName, RuntimeEntry] = {}
+        if self.codex is not None:
+            found["codex"] = self.codex.placed(folder)
+        if self.antigravity is not None:
+            found["antigravity"] = self.antigravity.placed(folder)
+        return MappingProxyType(found)
+
+
+class _Source(_Written):
+    kind: Literal["feishu"]
+    base: Base = "https://open.feishu.cn"
+    app_id: Name
+    secret: _Secret
+    language: Language = "en"
+
+    def placed(self, folder: _Folder) -> SourceEntry:
+        return SourceEntry(self.kind, self.base, self.app_id, self.secret.placed(folder), self.language)
+
+
+class _Workspace(_Written):
+    path: WrittenPath
+    owner: Owner
+    level: Level
+    revision: Annotated[int, Field(ge=1, lt=2**63)]
+    role: Role = "project"
+    runtime: RuntimeName | None = None
+    source: Id | None = None
+    chats: Annotated[list[Chat] | None, Field(min_length=1)] = None
+
+    def placed(self, folder: _Folder) -> WorkspaceEntry:
+        return WorkspaceEntry(
+            path=folder.at(self.path),
+            owner=self.owner,
+            level=self.level,
+            revision=self.revision,
+            role=self.role,
+            runtime=self.runtime or "codex",
+            source=None if self.source == INBOX else self.source,
+            chats=tuple(self.chats or ()),
+        )
+
+
+class _Worker(_Written):
+    poll: Span = 2_000
+    observe_again: Span = 30_000
+
+
+class OperatorsFile(_Written):
+    """The whole file as it is written."""
+
+    journal: WrittenPath
+    policies: WrittenPath | None = None
+    levels: WrittenPath | None = None
+    runtimes: _Runtimes = _Runtimes()
+    reviews: RuntimeName | None = None
+    sources: dict[SourceId, _Source] = {}
+    workspaces: dict[Id, _Workspace] = {}
+    worker: _Worker = _Worker()
+
+    def placed(self, file: Path, digest: str) -> Configuration:
+        """The same with every path absolute."""
+        real = file.parent.resolve()
+        folder = _Folder(real)
+        return Configuration(
+            file=real / file.name,
+            digest=digest,
+            journal=folder.at(self.journal),
+            policies=folder.maybe(self.policies),
+            levels=folder.maybe(self.levels),
+            runtimes=self.runtimes.placed(folder),
+            workspaces=MappingProxyType({name: one.placed(folder) for name, one in self.workspaces.items()}),
+            worker=WorkerEntry(self.worker.poll, self.worker.observe_again),
+            reviews=self.reviews,
+            sources=MappingProxyType({name: one.placed(folder) for name, one in self.sources.items()}),
+        )
+
+    def amiss(self, document: Document) -> Iterator[Diagnostic]:
+        """What its parts, each of them right, are wrongly to each other."""
+        runtimes = [name for name in ("codex", "antigravity") if getattr(self.runtimes, name) is not None]
+        if self.reviews is not None and self.reviews not in runtimes:
+            yield at(document, ("reviews",), f"no runtime {self.reviews} is configured here")
+        taken: dict[tuple[str, str], str] = {}
+        for name, one in self.workspaces.items():
+            place = ("workspaces", name)
+            if one.runtime is not None and one.runtime not in runtimes:
+                yield at(document, (*place, "runtime"), f"no runtime {one.runtime} is configured here")
+            if one.source is None or one.source == INBOX:
+                if one.chats is not None:
+                    yield at(document, (*place, "chats"), "chats are those of a source; name it beside them")
+                continue
+            if one.source not in self.sources:
+                known = nearest(one.source, [INBOX, *self.sources])
+                yield at(document, (*place, "source"), f"no source {one.source} is configured here", help=known)
+                continue
+            for index, chat in enumerate(one.chats or [f"the private chat of {one.owner}"]):
+                other = taken.setdefault((one.source, chat), name)
+                if other != name or chat in (one.chats or [])[:index]:
+                    where = (*place, "source") if one.chats is None else (*place, "chats", index)
+                    yield at(document, where, f"{chat} leads to the workspace {other} already")
