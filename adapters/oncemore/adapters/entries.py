@@ -53,7 +53,7 @@ class ServerEntry:
 
     url: str
     token: SecretEntry
-    planners: Mapping[Sandbox, Mapping[str, Any]]
+    planners: Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,7 @@ def _may_be_asked(base: str, *, own_certificate: bool = False) -> None:
 
 
 def _steps(text: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", text):
+    if len(text) > 200 or not re.fullmatch(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", text):
         raise ValueError("write the keys that lead to the value with dots between them, such as quota.state")
     return text
 
@@ -252,7 +252,8 @@ class _Antigravity(_Runtime):
     def placed(self, folder: _Folder) -> RuntimeEntry:
         server = harness = binary = None
         if self.server is not None and self.token is not None and self.planners is not None:
-            server = ServerEntry(self.server, self.token.placed(folder), MappingProxyType(dict(self.planners)))
+            planners: dict[str, Mapping[str, Any]] = dict(self.planners.items())
+            server = ServerEntry(self.server, self.token.placed(folder), MappingProxyType(planners))
         if self.harness is not None:
             harness = HarnessEntry(self.harness.model, self.harness.base_url, self.harness.confined)
             binary = folder.maybe(self.harness.binary)

@@ -1,29 +1,52 @@
 """How do the parts come together on one machine? The only module that knows every adapter.
 
-The faces import it lazily, inside the commands that need it.
+The faces import it lazily, inside the commands that need it; a runtime or a Source that is not configured is not
+imported at all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
-from oncemore.adapters.codex.runtime import CodexRuntime
-from oncemore.adapters.configuration import Configuration, load_configuration
+from oncemore.adapters.configuration import Configuration, RuntimeEntry, SourceEntry, WorkspaceEntry, load_configuration
 from oncemore.adapters.errors import ConfigurationRefused
 from oncemore.adapters.grants import ConfiguredGrants
 from oncemore.adapters.inbox import Inbox
-from oncemore.engine import intake, levels
+from oncemore.adapters.wire import Wire
+from oncemore.engine import commands, events, intake, levels
+from oncemore.engine.commands import Command, command
 from oncemore.engine.context import Context, Settings
 from oncemore.engine.crashpoints import Checkpoint, unobserved
 from oncemore.engine.journal import Journal, system_clock
-from oncemore.engine.ports import Ports, Runtime
+from oncemore.engine.ports import Capacity, GrantRef, Ports, Runtime, Source
 from oncemore.engine.rulebook import Rulebook
+from oncemore.engine.tables import Request, Session
 from oncemore.rules.levels import load_levels
 from oncemore.rules.loading import load_policies
 from oncemore.rules.shipped import shipped_policies
+
+if TYPE_CHECKING:
+    from oncemore.adapters.feishu import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """What became of a message that a Source told us of.
+
+    Attributes:
+        how: `new`: it was taken in now; `same`: it had been before; `changed`: it had been, with other content, which
+            was recorded and changed nothing; `refused`: nobody lets its author ask for anything there.
+        request: its Request; None when it was refused.
+        why: of a refusal, one sentence.
+    """
+
+    how: Literal["new", "same", "changed", "refused"]
+    request: str | None = None
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +59,7 @@ class House:
     ports: Ports
 
     def ask(self, workspace: str, text: str, *, author: str | None = None, language: str = "en") -> str:
-        """Put a person's message into the workspace's App conversation and take it in; its Request.
+        """Put a person's message or command into the workspace's App conversation and take it in; its Request.
 
         Raises:
             Refused: there is no such workspace.
@@ -44,26 +67,128 @@ class House:
             Conflict: the conversation does not take it.
             ConfigurationRefused: no runtime is configured for it.
         """
-        assert self.ports.grants is not None
-        grant = self.ports.grants.grant(workspace)
-        entry = self.configuration.workspaces[workspace]
-        runtime = self.configuration.runtimes.get("codex")
-        if runtime is None:
-            raise ConfigurationRefused(f"no runtime `codex` is configured in {self.configuration.file}")
-        conversation = workspace
+        grant = self._grant(workspace)
+        asked = command(text)
         with self.journal.transaction():
-            session = intake.open_session(
-                self.journal,
-                grant,
-                runtime="codex",
-                home=str(runtime.home),
-                source=self.inbox.name,
-                conversation=conversation,
-            )
+            session = self._session(workspace, grant, self.inbox.name, conversation=workspace)
             sender = author or grant.owner
-            message = self.inbox.post(conversation, sender, text)
-            arrival = intake.Arrival(message=message, sender=sender, text=text, language=language, role=entry.role)
+            message = self.inbox.post(workspace, sender, text, command=asked is not None)
+            role = self.configuration.workspaces[workspace].role
+            arrival = intake.Arrival(message=message, sender=sender, text=text, language=language, role=role)
+            return self._taken_in(session, arrival, asked)
+
+    def arrive(self, event: Event, source: str | None = None) -> Arrived:
+        """Take a message of a chat in, which its Source has vouched for.
+
+        Args:
+            source: the configured id of the app that was told; None for the only one.
+
+        Raises:
+            Refused: the workspace is no longer configured, or its folder is not safe.
+            Unreadable: its grant cannot be read; telling it once more may help.
+            Conflict: the conversation does not take it: its queue is full, it is closed, or the text cannot be kept.
+            ConfigurationRefused: no such Source, or no runtime for the workspace.
+        """
+        name, entry = self._told(source)
+        if event.sender_type != "user":
+            return Arrived("refused", why="it was not written by a person")
+        with self.journal.transaction():
+            if (before := self._known(name, event)) is not None:
+                return before
+        workspace = _bound(self.configuration, name, event)
+        if workspace is None:
+            return Arrived("refused", why=f"no workspace takes messages of that person and chat of {name}")
+        grant = self._grant(workspace)
+        asked = command(_addressed(event))
+        with self.journal.transaction():
+            if (before := self._known(name, event)) is not None:
+                return before
+            session = self._session(workspace, grant, name, conversation=event.chat_id)
+            arrival = intake.Arrival(
+                message=event.message_id,
+                sender=event.sender,
+                text=event.text,
+                language=_language(event, name, entry, asked),
+                role=self.configuration.workspaces[workspace].role,
+                audience="private" if event.chat_type == "p2p" else "group",
+                attachments=event.attachments,
+            )
+            return Arrived("new", self._taken_in(session, arrival, asked))
+
+    def _taken_in(self, session: str, arrival: intake.Arrival, asked: Command | None) -> str:
+        if asked is None:
             return intake.accept(self.journal, session, arrival)
+        return commands.accept_command(self.journal, session, arrival, asked=asked)
+
+    def _grant(self, workspace: str) -> GrantRef:
+        assert self.ports.grants is not None
+        return self.ports.grants.grant(workspace)
+
+    def _session(self, workspace: str, grant: GrantRef, source: str, *, conversation: str) -> str:
+        name = self.configuration.workspaces[workspace].runtime
+        runtime = self.configuration.runtimes.get(name)
+        if runtime is None:
+            raise ConfigurationRefused(f"no runtime `{name}` is configured in {self.configuration.file}")
+        return intake.open_session(
+            self.journal, grant, runtime=name, home=str(runtime.home), source=source, conversation=conversation
+        )
+
+    def _told(self, source: str | None) -> tuple[str, SourceEntry]:
+        sources = self.configuration.sources
+        if source is None and len(sources) == 1:
+            (source,) = sources
+        if source is None or source not in sources:
+            raise ConfigurationRefused(f"no source {source or 'alone'} is configured in {self.configuration.file}")
+        return source, sources[source]
+
+    def _known(self, source: str, event: Event) -> Arrived | None:
+        """What the journal has of this message already. Inside a transaction."""
+        from oncemore.adapters.feishu import classify
+
+        row = intake.known(source, event.message_id)
+        if row is None:
+            return None
+        if classify(event, row.digest) == "same" and row.sender == event.sender:
+            return Arrived("same", row.id)
+        if not events.happened(row.id, "told_otherwise", digest=event.digest, sender=event.sender):
+            now = self.journal.advance_clock().ms
+            events.append(row.id, "told_otherwise", now, digest=event.digest, sender=event.sender, event=event.event_id)
+        return Arrived("changed", row.id)
+
+
+def _bound(configuration: Configuration, source: str, event: Event) -> str | None:
+    """The workspace that takes messages of this chat: one that names it, else, in private, the author's own."""
+
+    def takes(entry: WorkspaceEntry) -> bool:
+        if entry.chats:
+            return event.chat_id in entry.chats
+        return event.chat_type == "p2p" and event.sender == entry.owner
+
+    found = {name: one for name, one in configuration.workspaces.items() if one.source == source and takes(one)}
+    return next(iter(sorted(found, key=lambda name: not found[name].chats)), None)
+
+
+def _addressed(event: Event) -> str:
+    """The text without the names, in front of it, of those whom it calls."""
+    text = event.text
+    names = sorted(event.mentions, key=len, reverse=True)
+    while (name := next((one for one in names if text.startswith(f"@{one}")), None)) is not None:
+        text = text.removeprefix(f"@{name}").lstrip()
+    return text
+
+
+def _language(event: Event, source: str, entry: SourceEntry, asked: Command | None) -> str:
+    """The language that the message is written in; of a command, that of its author's message before it."""
+    if asked is None:
+        return "zh" if any("\u4e00" <= letter <= "\u9fff" for letter in event.text) else "en"
+    before = (
+        Request.select(Request.language)
+        .join(Session, on=(Session.id == Request.session))
+        .where(Session.source == source, Session.conversation == event.chat_id, Request.sender == event.sender)
+        .order_by(Request.created_at.desc(), Request.position.desc())
+        .scalar()
+    )
+    return str(before or entry.language)
 
 
 @contextmanager
@@ -75,22 +200,24 @@ def opened(file: Path, *, clock: Callable[[], int] = system_clock, worker: bool 
 
     Raises:
         ConfigurationInvalid, ConfigurationRefused, JournalRefused: as they say.
+        Unreadable: the program of a runtime is not there.
     """
     configuration = load_configuration(file)
-    journal = Journal(configuration.journal, clock=clock, worker=worker)
-    runtimes: dict[str, Runtime] = {}
-    try:
+    with ExitStack() as stack:
+        journal = Journal(configuration.journal, clock=clock, worker=worker)
+        stack.callback(journal.close)
         inbox = Inbox(journal)
-        if worker:
-            runtimes = _runtimes(configuration, clock)
+        wire = stack.enter_context(Wire(_bases(configuration)))
+        runtimes = _runtimes(configuration, wire, stack, clock) if worker else {}
+        reviews = configuration.reviews
         ports = Ports(
-            runtimes=runtimes, sources={inbox.name: inbox}, grants=ConfiguredGrants(configuration.file, clock=clock)
+            runtimes=runtimes,
+            sources={inbox.name: inbox, **_sources(configuration, wire, clock)},
+            grants=ConfiguredGrants(configuration.file, clock=clock),
+            capacity=_capacity(configuration, wire, clock) if worker else {},
+            reviews=None if reviews not in runtimes else (reviews, str(configuration.runtimes[reviews].home)),
         )
         yield House(configuration, journal, inbox, ports)
-    finally:
-        for runtime in runtimes.values():
-            runtime.close()
-        journal.close()
 
 
 def context(house: House, rulebook: Rulebook, checkpoint: Checkpoint = unobserved) -> Context:
@@ -101,7 +228,9 @@ def context(house: House, rulebook: Rulebook, checkpoint: Checkpoint = unobserve
             levels.fill(load_levels(configuration.levels), house.journal.advance_clock().ms)
     timeouts = [entry.hard_timeout for entry in configuration.runtimes.values()]
     settings = Settings(
-        observe_again=configuration.worker.observe_again, hard_timeout=min(timeouts, default=Settings().hard_timeout)
+        observe_again=configuration.worker.observe_again,
+        hard_timeout=min(timeouts, default=Settings().hard_timeout),
+        spread={name: one.capacity.spread for name, one in configuration.runtimes.items() if one.capacity is not None},
     )
     return Context(journal=house.journal, ports=house.ports, rules=rulebook, settings=settings, checkpoint=checkpoint)
 
@@ -111,10 +240,85 @@ def rulebook(configuration: Configuration) -> Rulebook:
     return Rulebook(load_policies([configuration.policies or shipped_policies()]))
 
 
-def _runtimes(configuration: Configuration, clock: Callable[[], int]) -> dict[str, Runtime]:
+def _bases(configuration: Configuration) -> set[str]:
+    """Every address that the one outgoing client may ask."""
+    found = {entry.base for entry in configuration.sources.values()}
+    for runtime in configuration.runtimes.values():
+        if runtime.capacity is not None:
+            found.add(runtime.capacity.base)
+        if runtime.server is not None and _plain(runtime.server.url):
+            found.add(runtime.server.url)
+    return found
+
+
+def _plain(url: str) -> bool:
+    return url.startswith("http://")
+
+
+def _runtimes(
+    configuration: Configuration, wire: Wire, stack: ExitStack, clock: Callable[[], int]
+) -> dict[str, Runtime]:
     runtimes: dict[str, Runtime] = {}
     for name, entry in configuration.runtimes.items():
-        if name != "codex":
-            raise ConfigurationRefused(f"this release runs no {name}; take it out of {configuration.file}")
-        runtimes[name] = CodexRuntime(entry.binary, passed_on=entry.environment, clock=clock)
+        runtime = _codex(entry, clock) if name == "codex" else _antigravity(entry, wire, stack, clock)
+        stack.callback(runtime.close)
+        runtimes[name] = runtime
     return runtimes
+
+
+def _codex(entry: RuntimeEntry, clock: Callable[[], int]) -> Runtime:
+    from oncemore.adapters.codex.runtime import CodexRuntime
+
+    return CodexRuntime(entry.binary, passed_on=entry.environment, clock=clock)
+
+
+def _antigravity(entry: RuntimeEntry, wire: Wire, stack: ExitStack, clock: Callable[[], int]) -> Runtime:
+    from oncemore.adapters.antigravity.material import MARKERS, SKEW_MS, Terms
+
+    terms = Terms(
+        markers=MARKERS if entry.markers is None else frozenset(entry.markers),
+        skew_ms=SKEW_MS if entry.skew is None else entry.skew,
+    )
+    if entry.server is not None:
+        from oncemore.adapters.antigravity.language_server import AntigravityRuntime
+        from oncemore.adapters.antigravity.server import LanguageServer
+        from oncemore.adapters.antigravity.token import Token
+
+        server = entry.server
+        # Over TLS the server's certificate is its own; no other host's is taken unchecked for its sake.
+        client = wire if _plain(server.url) else stack.enter_context(Wire([server.url], self_signed=True))
+        token = Token(environment=server.token.environment, file=server.token.file)
+        return AntigravityRuntime(LanguageServer(client, server.url, token), server.planners, terms=terms, clock=clock)
+    from oncemore.adapters.antigravity.harness import HarnessRuntime
+
+    assert entry.harness is not None
+    return HarnessRuntime(
+        entry.harness.model,
+        entry.harness.base_url,
+        program=entry.binary,
+        confined=entry.harness.confined,
+        terms=terms,
+        clock=clock,
+    )
+
+
+def _sources(configuration: Configuration, wire: Wire, clock: Callable[[], int]) -> dict[str, Source]:
+    sources: dict[str, Source] = {}
+    for name, entry in configuration.sources.items():
+        from oncemore.adapters.feishu import Feishu
+        from oncemore.adapters.feishu.secret import from_environment, from_file
+
+        place = entry.secret
+        secret = from_file(place.file) if place.file is not None else from_environment(str(place.environment))
+        sources[name] = Feishu(name, wire, app_id=entry.app_id, secret=secret, clock=clock, base=entry.base)
+    return sources
+
+
+def _capacity(configuration: Configuration, wire: Wire, clock: Callable[[], int]) -> dict[str, Capacity]:
+    from oncemore.adapters.capacity import Probe
+
+    return {
+        name: Probe(wire, entry.capacity, clock=clock)
+        for name, entry in configuration.runtimes.items()
+        if entry.capacity is not None
+    }

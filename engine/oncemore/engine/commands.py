@@ -40,8 +40,11 @@ def command(text: str) -> Command | None:
     return next((one for one in Command if one == word), None)
 
 
-def accept_command(journal: Journal, session: str, arrival: Arrival) -> str:
+def accept_command(journal: Journal, session: str, arrival: Arrival, *, asked: Command | None = None) -> str:
     """Take a command in and do what it says; the same message again does and says nothing more.
+
+    Args:
+        asked: the command, where more than it stands in the text, such as the name of whom it calls.
 
     Returns:
         The id of its own Request.
@@ -49,7 +52,7 @@ def accept_command(journal: Journal, session: str, arrival: Arrival) -> str:
     Raises:
         Conflict: it is no command, the same message came with other content, or the Session is closed.
     """
-    asked = command(arrival.text)
+    asked = asked or command(arrival.text)
     if asked is None:
         raise Conflict(f"the message {arrival.message} is no command")
     with journal.transaction():
