@@ -59,7 +59,7 @@ class Diagnostic:
                 f"{gutter} {paint('|', '34')} {before}{paint(marked, tone)}",
             ]
         if self.help:
-            first, *rest = self.help.splitlines()
+            first, *rest = visible(self.help).splitlines()
             lines.append(f"{gutter} = help: {first}")
             lines += [f"{gutter}         {line}" for line in rest]
         return "\n".join(lines)
@@ -67,7 +67,7 @@ class Diagnostic:
     def github(self) -> str:
         """A workflow command that marks the place in a pull request."""
         fields = f"file={_property(self.file)},line={self.line},col={self.column},endColumn={self.end_column}"
-        text = self.message + (f"\n{self.help}" if self.help else "")
+        text = visible(self.message + (f"\n{self.help}" if self.help else ""))
         return f"::{self.severity} {fields},title={_property(self.code)}::{_data(text)}"
 
     def as_json(self) -> dict[str, str | int | None]:

@@ -45,7 +45,7 @@ def check(ctx: click.Context, paths: tuple[Path, ...], format_: str) -> None:
         output.note(f"error[{error.code}] {error}")
         ctx.exit(Exit.NOTHING_RAN)
     if format_ == "json":
-        output.say(render(found, "json"))
+        output.say(output.escaped(render(found, "json")))
     elif not found:
         output.note(f"{', '.join(map(str, looked))}: nothing wrong")
     elif format_ == "pretty":
