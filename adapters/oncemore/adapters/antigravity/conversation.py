@@ -225,7 +225,10 @@ def effects(one: Invocation) -> tuple[str | None, str]:
     told = ", ".join(f"{step.kind} {step.state}" for step in acted)
     if any(step.active for step in acted):
         return (None if one.conversation.abandoned else "active"), told
-    unproven = any(step.state in BROKEN or step.kind in OPAQUE or step.kind not in KNOWN_KINDS for step in one.steps)
+    unproven = any(
+        step.state in BROKEN or step.kind in OPAQUE or step.kind not in KNOWN_KINDS or step.turned_down
+        for step in one.steps
+    )
     calls = {call for step in one.steps for call in step.calls}
     if unproven or one.may_move or not calls <= {step.call for step in one.steps}:
         return None, told
@@ -235,11 +238,12 @@ def effects(one: Invocation) -> tuple[str | None, str]:
 
 
 def only_reading(one: Invocation) -> bool | None:
-    """Whether the invocation did nothing but look; None while it may move, or where a call of it has no step."""
+    """Whether the invocation did nothing but look; None while it may move, or where a call of it has no step or was
+    turned down: it may have tried to do more."""
     if any(step.kind in EFFECTS for step in one.steps):
         return False
     calls = {call for step in one.steps for call in step.calls}
-    harmless = all(step.kind in LOOKS | TALK | QUIET for step in one.steps)
+    harmless = all(step.kind in LOOKS | TALK | QUIET and not step.turned_down for step in one.steps)
     if one.may_move or not harmless or not calls <= {step.call for step in one.steps}:
         return None
     return True

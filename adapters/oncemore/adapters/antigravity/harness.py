@@ -142,11 +142,20 @@ class HarnessRuntime:
         read = store.look(home, cascade_id, before, abandoned=abandoned)
         if before != self._run(home, cascade_id)[0]:
             read = replace(read, run="", agree=False, abandoned=False, problem="its process went on while it was read")
+        outbox = Outbox(home, cascade_id)
         try:
-            claimed = Outbox(home, cascade_id).claimed(read.steps)
+            claimed = outbox.claimed(read.steps)
+            lost = read.complete and not store.exists(home, cascade_id) and self._was_used(home, cascade_id, outbox)
         except Unreadable as error:
             return Conversation(cascade_id, answered=False, problem=str(error))
+        if lost:
+            return Conversation(cascade_id, problem="the conversation's store is gone, or the home is another one")
         return replace(read, client_ids=claimed)
+
+    @staticmethod
+    def _was_used(home: Path, cascade_id: str, outbox: Outbox) -> bool:
+        """Whether a conversation may have held something: a text was sent into it, or this home never loaded it."""
+        return bool(outbox.lines()) or not Lock(home, cascade_id).known()
 
     def _run(self, home: Path, cascade_id: str) -> tuple[str, bool]:
         """The run status by our own process, and whether provably nothing of the conversation runs."""

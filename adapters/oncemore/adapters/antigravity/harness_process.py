@@ -88,6 +88,10 @@ class Lock:
             raise Busy("a process has the conversation loaded, or a command of one still runs") from None
         return descriptor
 
+    def known(self) -> bool:
+        """Whether the conversation was ever loaded in this home: the file stays."""
+        return self._path.exists()
+
     def held(self) -> bool:
         """Whether something of the conversation runs."""
         if not self._path.exists():

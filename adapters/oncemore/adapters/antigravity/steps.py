@@ -149,6 +149,12 @@ class Step:
         return self.state in ACTIVE
 
     @property
+    def turned_down(self) -> bool:
+        """It is what came of a call that was not carried out, such as one of a tool that was not given: an error in
+        the place of the tool's own step. What was tried is not in it."""
+        return self.kind == "ERROR_MESSAGE" and bool(self.call)
+
+    @property
     def may_move(self) -> bool:
         """It is not provably over: it is active, halted, or in a state that is not known."""
         return self.active or self.state == "HALTED" or self.state not in KNOWN_STATES

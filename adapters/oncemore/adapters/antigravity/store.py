@@ -35,6 +35,11 @@ def path_of(home: Path, cascade_id: str) -> Path:
     return home / "save" / f"{cascade_id}.db"
 
 
+def exists(home: Path, cascade_id: str) -> bool:
+    """Whether anything of a conversation is stored. Raises `Unreadable` for an id that is none."""
+    return path_of(home, cascade_id).exists()
+
+
 def read(home: Path, cascade_id: str) -> tuple[tuple[Step, ...], tuple[Executor, ...], str]:
     """The steps, the executors that ended, and a digest of both; nothing where nothing was ever stored.
 
@@ -86,6 +91,8 @@ def look(home: Path, cascade_id: str, run: str, *, abandoned: bool) -> Conversat
         return Conversation(cascade_id, answered=False, problem=str(error))
     if [step.index for step in steps] != list(range(len(steps))):
         return Conversation(cascade_id, problem="the store lacks a step")
+    if any(executor.last_step >= len(steps) for executor in executors):
+        return Conversation(cascade_id, problem="the store lacks the last step of an executor that ended")
     return Conversation(
         thread_id=cascade_id,
         run=run,
