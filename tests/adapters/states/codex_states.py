@@ -1,0 +1,491 @@
+"""How is each state brought about on the real Codex, over the scripted model?"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import sqlite3
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.adapters.codex.stage import READ, WRITE, Stage
+from tests.adapters.states.states import FAILURES, Book
+from tests.adapters.states.truth import Report, Truth, living, report, until
+
+from oncemore.adapters.codex.home import write_config
+from oncemore.adapters.codex.reading import rollouts
+from oncemore.adapters.codex.runtime import CodexRuntime
+from oncemore.adapters.demo.model import (
+    Call,
+    Drop,
+    Eof,
+    Fail,
+    Hang,
+    ModelRequest,
+    Patch,
+    Plan,
+    Say,
+    Script,
+    ScriptedModel,
+    Shell,
+    Together,
+)
+from oncemore.engine.ports import NativeTurn, TurnView
+
+BOOK = Book()
+state = BOOK.state
+
+WRITES = Shell("echo made > made")
+LOOPS = "echo begun > begun; while [ ! -e stop ]; do sleep 0.05; done; echo ended > ended"
+PATCH = "*** Begin Patch\n*** Add File: note\n+kept\n*** End Patch"
+
+
+class CodexWorld:
+    """One home and one model for many conversations; a state that harms its home gets one of its own."""
+
+    def __init__(self, folder: Path, cleanup: ExitStack) -> None:
+        self.folder = folder
+        self.cleanup = cleanup
+        self.seats: dict[str, Seat] = {}
+        cleanup.enter_context(pytest.MonkeyPatch.context()).setenv("MODEL_KEY", "a key for nobody")
+        self.model = cleanup.enter_context(ScriptedModel(self._answer))
+        self.home = folder / "home"
+        write_config(self.home, self.model.base_url, "MODEL_KEY")
+
+    def _answer(self, request: ModelRequest) -> Script:
+        seat = self.seats[request.last_user.partition(":")[0]]
+        seat.asked.release()
+        return seat.script(request)
+
+    def provoke(self, name: str) -> tuple[Truth, Report]:
+        """See `World.provoke`."""
+        with ExitStack() as cleanup:
+            seat = Seat(self, f"seat-{len(self.seats)}", cleanup)
+            truth, told = BOOK.provoked[name](seat)
+            seat.measure(truth)
+            return truth, told
+
+    def close(self) -> None:
+        """See `World.close`."""
+
+
+class Seat(Stage):
+    """One conversation in the world."""
+
+    def __init__(self, world: CodexWorld, name: str, cleanup: ExitStack) -> None:
+        self.name = name
+        self.world = world
+        self.home = world.home
+        self.model = world.model
+        self.folder = world.folder / name
+        self.folder.mkdir()
+        self.release = threading.Event()
+        self.asked = threading.Semaphore(0)
+        self.threads = ()
+        self.ids = frozenset()
+        self.says: Callable[[ModelRequest], Script] = lambda request: Say("an answer")
+        self._cleanup = cleanup
+        cleanup.callback((self.folder / "stop").touch)
+        cleanup.callback(self.release.set)
+        self.workspace = self.opened(self.folder)
+        self.runtime = self.another()
+        self.lived: bool | None = None
+        world.seats[name] = self
+
+    def script(self, request: ModelRequest) -> Script:
+        return Hang(self.release) if request.last_user.endswith(": hang") else self.says(request)
+
+    def own_home(self, **settings: Any) -> None:
+        """Use a home of its own from now on."""
+        self.home = self.world.folder / f"{self.name}-home"
+        write_config(self.home, settings.pop("base_url", self.model.base_url), "MODEL_KEY", **settings)
+
+    def begin(self, text: str = "do", **options: Any) -> NativeTurn:
+        return self.start("request-1", f"{self.name}: {text}", **options)
+
+    def finish(self, text: str = "do", **options: Any) -> NativeTurn:
+        native = self.begin(text, **options)
+        assert (options.get("runtime") or self.runtime).observe(native, 30).ended
+        return native
+
+    def hang(self, **options: Any) -> NativeTurn:
+        """Begin a turn in which the model says nothing."""
+        native = self.begin("hang", **options)
+        assert self.asked.acquire(timeout=30)
+        return native
+
+    def in_a_command(self, yield_ms: int = 30_000, **options: Any) -> NativeTurn:
+        """Begin a turn in which a command runs until it is told to stop; it has written by then."""
+        self.says = lambda request: [Shell(f"cd {self.folder}; {LOOPS}", yield_ms), Say("an answer")]
+        native = self.begin(**options)
+        until((self.folder / "begun").exists)
+        return native
+
+    def stop_the_command(self) -> None:
+        (self.folder / "stop").touch()
+        until((self.folder / "ended").exists)
+        until(lambda: not living(self.folder))
+
+    def told(self, native: NativeTurn | None, runtime: CodexRuntime | None = None) -> Report:
+        """What is reported now; and whether a command lives now."""
+        asked = runtime or self.runtime
+        inventory = asked.inventory(self.session, TurnView("request-1", native))
+        self.lived = living(self.folder)
+        watched = native or NativeTurn("none", "none")
+        return report(inventory, native, lambda: asked.observe(watched, 0))
+
+    def measure(self, truth: Truth) -> None:
+        """Hold the truth that is told against what the folder and the kernel say."""
+        changed = {path.name for path in self.folder.iterdir()} - {"stop"}
+        assert bool(changed) == (truth.acted == "something"), changed
+        assert self.lived is None or self.lived == truth.runs
+
+    def request(self, method: str, runtime: CodexRuntime | None = None, **params: Any) -> dict[str, Any]:
+        """Ask the process that has the thread loaded, as its person's client would."""
+        thread_id = self.threads[-1].thread_id
+        owner = (runtime or self.runtime)._processes.named(thread_id)
+        assert owner is not None
+        answer = owner.connection.request(method, {"threadId": thread_id, **params})
+        return dict(answer)
+
+    def log(self) -> Path:
+        (path,) = rollouts(self.home, self.threads[-1].thread_id)
+        return path
+
+
+def said(text: str) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": text, "text_elements": []}]
+
+
+@state("finished")
+def finished(seat: Seat) -> tuple[Truth, Report]:
+    return Truth(answered=True), seat.told(seat.finish())
+
+
+def _finished(name: str, script: Script, truth: Truth, **options: Any) -> None:
+    def provoke(seat: Seat) -> tuple[Truth, Report]:
+        seat.says = lambda request: script
+        return truth, seat.told(seat.finish(**options))
+
+    BOOK.enter(name, provoke)
+
+
+_finished("finished after a command", [WRITES, Say("done")], Truth(acted="something", answered=True))
+_finished("finished after a patch", [Patch(PATCH), Say("done")], Truth(acted="something", answered=True))
+_finished("finished after a plan only", [Plan(), Say("done")], Truth(answered=True))
+_finished("finished, read only", [Shell("ls"), Say("done")], Truth(answered=True), profile=READ)
+_finished("finished with commentary alone", Say("looking", phase="commentary"), Truth())
+_finished("finished with two answers", Together((Say("one"), Say("two"))), Truth(answered=True))
+_finished("command failed", [Shell("echo x > made; exit 7"), Say("done")], Truth(acted="something", answered=True))
+_finished("command denied", [WRITES, Say("done")], Truth(acted="tried", answered=True), profile=READ)
+_finished("unknown tool called", [Call("teleport", {"to": "there"}), Say("done")], Truth(acted="tried", answered=True))
+for _words, _kind in FAILURES:
+    _finished(f"failed: {_words}", Fail(_kind), Truth())  # type: ignore[arg-type]
+_finished("failed: connection reset", Drop(), Truth())
+_finished("failed: stream closed early", Eof(), Truth())
+_finished("failed after a denied command", [WRITES, Fail("usage_limit")], Truth(acted="tried"), profile=READ)
+_finished("failed after a command that wrote", [WRITES, Fail("usage_limit")], Truth(acted="something"))
+
+
+@state("failed: silence")
+def silence(seat: Seat) -> tuple[Truth, Report]:
+    seat.own_home(idle_ms=300)
+    return Truth(), seat.told(seat.finish("hang"))
+
+
+@state("nobody listens")
+def unreachable(seat: Seat) -> tuple[Truth, Report]:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound and never listened to: every connection is refused
+        seat.own_home(base_url=f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
+        native = seat.begin()
+        # Codex tries again for longer than anybody here waits.
+        until(lambda: seat.runtime.observe(native, 0.1).retries)
+        return Truth(ended=False), seat.told(native)
+
+
+@state("only just started")
+def just_started(seat: Seat) -> tuple[Truth, Report]:
+    return Truth(ended=False), seat.told(seat.begin("hang"))
+
+
+@state("running here, the model is asked")
+def running_here(seat: Seat) -> tuple[Truth, Report]:
+    return Truth(ended=False), seat.told(seat.hang())
+
+
+@state("running here, in a command")
+def command_here(seat: Seat) -> tuple[Truth, Report]:
+    return Truth(ended=False, acted="something", runs=True), seat.told(seat.in_a_command())
+
+
+@state("running elsewhere, the model is asked")
+def running_elsewhere(seat: Seat) -> tuple[Truth, Report]:
+    return Truth(ended=False), seat.told(seat.hang(runtime=seat.another()))
+
+
+@state("running elsewhere, in a command")
+def command_elsewhere(seat: Seat) -> tuple[Truth, Report]:
+    native = seat.in_a_command(runtime=seat.another())
+    return Truth(ended=False, acted="something", runs=True), seat.told(native)
+
+
+def _waiting(seat: Seat, owner: CodexRuntime, reader: CodexRuntime) -> tuple[Truth, Report]:
+    """A person's client asks for approval, and the person has not answered yet."""
+    seat.load(READ, owner)
+    thread_id = seat.threads[-1].thread_id
+    held = owner._processes.named(thread_id)
+    assert held is not None
+    asked = threading.Event()
+    held.connection._refuse = lambda message: asked.set()  # type: ignore[method-assign]
+    wish = {"sandbox_permissions": "require_escalated", "justification": "it must write"}
+    seat.says = lambda request: [Call("exec_command", {"cmd": "echo x > made", **wish}), Say("done")]
+    seat.ids |= {"request-1"}
+    given = {"clientUserMessageId": "request-1", "approvalPolicy": "on-request"}
+    answer = seat.request("turn/start", owner, input=said(f"{seat.name}: do"), **given)
+    assert asked.wait(30)
+    truth = Truth(ended=False, acted="tried", waits=True)
+    return truth, seat.told(NativeTurn(thread_id, answer["turn"]["id"]), reader)
+
+
+@state("waiting for approval here")
+def waiting_here(seat: Seat) -> tuple[Truth, Report]:
+    return _waiting(seat, seat.runtime, seat.runtime)
+
+
+@state("waiting for approval elsewhere")
+def waiting_elsewhere(seat: Seat) -> tuple[Truth, Report]:
+    return _waiting(seat, seat.another(), seat.runtime)
+
+
+@state("interrupted by a person, the model was asked")
+def interrupted(seat: Seat) -> tuple[Truth, Report]:
+    native = seat.hang()
+    seat.runtime.cancel(native)
+    return Truth(), seat.told(native)
+
+
+@state("interrupted by a person, in a command")
+def command_interrupted(seat: Seat) -> tuple[Truth, Report]:
+    native = seat.in_a_command()
+    seat.runtime.cancel(native)
+    until(lambda: not living(seat.folder))
+    return Truth(acted="something"), seat.told(native)
+
+
+@state("owner closed, the model was asked")
+def closed(seat: Seat) -> tuple[Truth, Report]:
+    native = seat.hang()
+    seat.runtime.close()
+    return Truth(), seat.told(native)
+
+
+@state("owner closed, in a command")
+def command_closed(seat: Seat) -> tuple[Truth, Report]:
+    native = seat.in_a_command()
+    seat.runtime.close()
+    until(lambda: not living(seat.folder))
+    return Truth(acted="something"), seat.told(native)
+
+
+@state("killed, the model was asked")
+def killed(seat: Seat) -> tuple[Truth, Report]:
+    native = seat.hang()
+    seat.kill(seat.runtime)
+    return Truth(), seat.told(native)
+
+
+@state("killed, in a command")
+def command_killed(seat: Seat) -> tuple[Truth, Report]:
+    native = seat.in_a_command()
+    seat.kill(seat.runtime)
+    until(lambda: not living(seat.folder))
+    return Truth(acted="something"), seat.told(native)
+
+
+@state("killed after a command, then loaded here")
+def killed_and_loaded(seat: Seat) -> tuple[Truth, Report]:
+    other = seat.another()
+    seat.says = lambda request: [WRITES, Hang(seat.release)]
+    native = seat.begin(runtime=other)
+    assert seat.asked.acquire(timeout=30) and seat.asked.acquire(timeout=30)
+    seat.kill(other)
+    seat.load()
+    return Truth(acted="something"), seat.told(native)
+
+
+@state("background command alive")
+def background(seat: Seat) -> tuple[Truth, Report]:
+    native = seat.in_a_command(250)
+    assert seat.runtime.observe(native, 30).ended
+    return Truth(acted="something", runs=True, answered=True), seat.told(native)
+
+
+@state("background command alive elsewhere")
+def background_elsewhere(seat: Seat) -> tuple[Truth, Report]:
+    other = seat.another()
+    native = seat.in_a_command(250, runtime=other)
+    assert other.observe(native, 30).ended
+    return Truth(acted="something", runs=True, answered=True), seat.told(native)
+
+
+@state("background command ended by itself")
+def background_ended(seat: Seat) -> tuple[Truth, Report]:
+    native = seat.in_a_command(250)
+    assert seat.runtime.observe(native, 30).ended
+    seat.stop_the_command()
+    until(lambda: not seat.request("thread/backgroundTerminals/list")["data"])
+    return Truth(acted="something", answered=True), seat.told(native)
+
+
+@state("background command ended with its owner")
+def background_closed(seat: Seat) -> tuple[Truth, Report]:
+    native = seat.in_a_command(250)
+    assert seat.runtime.observe(native, 30).ended
+    seat.runtime.close()
+    until(lambda: not living(seat.folder))
+    return Truth(acted="something", answered=True), seat.told(native)
+
+
+@state("background command, owner killed")
+def background_killed(seat: Seat) -> tuple[Truth, Report]:
+    native = seat.in_a_command(250)
+    assert seat.runtime.observe(native, 30).ended
+    seat.kill(seat.runtime)
+    until(lambda: not living(seat.folder))
+    return Truth(acted="something", answered=True), seat.told(native)
+
+
+@state("another turn of ours after it")
+def grown(seat: Seat) -> tuple[Truth, Report]:
+    native = seat.finish()
+    seat.run("request-2", f"{seat.name}: more")
+    return Truth(answered=True), seat.told(native)
+
+
+@state("somebody's turn after it")
+def foreign_turn(seat: Seat) -> tuple[Truth, Report]:
+    native = seat.finish()
+    other = seat.runtime.start(seat.session, "somebody", f"{seat.name}: more", WRITE)
+    assert seat.runtime.observe(other, 30).ended
+    return Truth(answered=True, foreign=True), seat.told(native)
+
+
+def _merged(seat: Seat, client_id: str) -> NativeTurn:
+    native = seat.hang()
+    steered = f"{seat.name}: and this"
+    given = {"clientUserMessageId": client_id, "expectedTurnId": native.turn_id}
+    seat.request("turn/steer", input=said(steered), **given)
+    seat.release.set()
+    assert seat.runtime.observe(native, 30).ended
+    return native
+
+
+@state("two inputs in it")
+def steered(seat: Seat) -> tuple[Truth, Report]:
+    seat.ids |= {"request-2"}
+    return Truth(answered=True), seat.told(_merged(seat, "request-2"))
+
+
+@state("somebody's input in it")
+def foreign_input(seat: Seat) -> tuple[Truth, Report]:
+    return Truth(answered=True, foreign=True), seat.told(_merged(seat, "somebody"))
+
+
+@state("loaded, no turn yet")
+def loaded(seat: Seat) -> tuple[Truth, Report]:
+    seat.load()
+    return Truth(), seat.told(None)
+
+
+@state("let go, never a turn")
+def let_go(seat: Seat) -> tuple[Truth, Report]:
+    seat.load()
+    seat.runtime.close()
+    return Truth(), seat.told(None)
+
+
+def _written_and_closed(seat: Seat) -> NativeTurn:
+    seat.says = lambda request: [WRITES, Say("done")]
+    native = seat.finish()
+    seat.runtime.close()
+    return native
+
+
+def _forget(home: Path, thread_id: str) -> None:
+    (path,) = home.glob("thread_history_*.sqlite")
+    with sqlite3.connect(path) as index:
+        for table in ("thread_turns", "thread_items", "thread_history_projection_state"):
+            index.execute(f"delete from {table} where thread_id = ?", (thread_id,))
+    index.close()
+
+
+@state("store removed")
+def store_removed(seat: Seat) -> tuple[Truth, Report]:
+    seat.own_home()
+    native = _written_and_closed(seat)
+    shutil.rmtree(seat.home / "sessions")
+    for path in seat.home.glob("*.sqlite*"):
+        path.unlink()
+    return Truth(acted="something", answered=True, lost="all"), seat.told(native)
+
+
+@state("store removed, thread loaded")
+def store_removed_while_loaded(seat: Seat) -> tuple[Truth, Report]:
+    seat.own_home()
+    seat.says = lambda request: [WRITES, Say("done")]
+    native = seat.finish()
+    shutil.rmtree(seat.home / "sessions")
+    for path in seat.home.glob("*.sqlite*"):
+        path.unlink()
+    return Truth(acted="something", answered=True, lost="all"), seat.told(native)
+
+
+@state("home replaced")
+def home_replaced(seat: Seat) -> tuple[Truth, Report]:
+    seat.own_home()
+    native = _written_and_closed(seat)
+    shutil.rmtree(seat.home)
+    write_config(seat.home, seat.model.base_url, "MODEL_KEY")
+    return Truth(acted="something", answered=True, lost="all"), seat.told(native)
+
+
+@state("index emptied")
+def index_emptied(seat: Seat) -> tuple[Truth, Report]:
+    native = _written_and_closed(seat)
+    _forget(seat.home, native.thread_id)
+    return Truth(acted="something", answered=True, lost="all"), seat.told(native)
+
+
+@state("log removed")
+def log_removed(seat: Seat) -> tuple[Truth, Report]:
+    native = _written_and_closed(seat)
+    seat.log().unlink()
+    return Truth(acted="something", answered=True, lost="part"), seat.told(native)
+
+
+@state("log lost its end")
+def log_cut(seat: Seat) -> tuple[Truth, Report]:
+    seat.says = lambda request: [WRITES, Fail("usage_limit")]
+    native = seat.finish(profile=READ)
+    seat.runtime.close()
+    lines = seat.log().read_bytes().splitlines(keepends=True)
+    call = next(at for at, line in enumerate(lines) if json.loads(line)["payload"].get("type") == "function_call")
+    seat.log().write_bytes(b"".join(lines[:call]))
+    return Truth(acted="tried", lost="part"), seat.told(native)
+
+
+@state("log lost a call")
+def call_lost(seat: Seat) -> tuple[Truth, Report]:
+    seat.says = lambda request: [WRITES, Fail("usage_limit")]
+    native = seat.finish(profile=READ)
+    seat.runtime.close()
+    lines = seat.log().read_bytes().splitlines(keepends=True)
+    kept = [line for line in lines if not str(json.loads(line)["payload"].get("type")).startswith("function_call")]
+    seat.log().write_bytes(b"".join(kept))
+    return Truth(acted="tried", lost="part"), seat.told(native)

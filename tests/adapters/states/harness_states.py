@@ -1,0 +1,437 @@
+"""How is each state brought about on the real Antigravity harness, over the scripted model's chat dialect?"""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import sqlite3
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+from tests.adapters.antigravity.workbench import READ, Workbench
+from tests.adapters.states.states import FAILURES, Book
+from tests.adapters.states.truth import Report, Truth, living, report, until
+
+from oncemore.adapters.antigravity import store
+from oncemore.adapters.antigravity.harness import HarnessRuntime
+from oncemore.adapters.demo.chat import ChatModel
+from oncemore.adapters.demo.model import Call, Drop, Eof, Fail, Hang, ModelRequest, Say, Script, Shell
+from oncemore.engine.ports import NativeTurn, TurnView
+
+BOOK = Book()
+state = BOOK.state
+
+WRITES = Shell("echo made > made")
+LOOPS = "echo begun > begun; while [ ! -e stop ]; do sleep 0.05; done; echo ended > ended"
+
+
+class HarnessWorld:
+    """One home and one model for many conversations."""
+
+    def __init__(self, folder: Path, cleanup: ExitStack) -> None:
+        self.folder = folder
+        self.home = folder / "home"
+        self.seats: dict[str, Seat] = {}
+        self.model = cleanup.enter_context(ChatModel(self._answer))
+
+    def _answer(self, request: ModelRequest) -> Script:
+        # The harness asks again in its own words when a background command ends: the newest input of a person counts.
+        named = (text.partition(":")[0] for text in reversed(request.inputs))
+        seat = next(self.seats[name] for name in named if name in self.seats)
+        seat.asked.release()
+        return seat.script(request)
+
+    def provoke(self, name: str) -> tuple[Truth, Report]:
+        """See `World.provoke`."""
+        with ExitStack() as cleanup:
+            seat = Seat(self, f"seat-{len(self.seats)}", cleanup)
+            truth, told = BOOK.provoked[name](seat)
+            seat.measure(truth)
+            return truth, told
+
+
+class Seat(Workbench):
+    """One conversation in the world."""
+
+    def __init__(self, world: HarnessWorld, name: str, cleanup: ExitStack) -> None:
+        self.name = name
+        self.home = world.home
+        self.model = world.model
+        self.folder = world.folder / name
+        self.folder.mkdir()
+        self.cleanup = cleanup
+        self.release = threading.Event()
+        self.asked = threading.Semaphore(0)
+        self.threads = ()
+        self.ids = frozenset()
+        self.says: Callable[[ModelRequest], Script] = lambda request: Say("an answer")
+        self.lived: bool | None = None
+        cleanup.callback((self.folder / "stop").touch)
+        cleanup.callback(self.release.set)
+        self.workspace = self.opened(self.folder)
+        self.runtime = self.another()
+        world.seats[name] = self
+
+    def script(self, request: ModelRequest) -> Script:
+        return Hang(self.release) if request.last_user.endswith(": hang") else self.says(request)
+
+    def begin(self, text: str = "do", **options: object) -> NativeTurn:
+        return self.start("request-1", f"{self.name}: {text}", **options)  # type: ignore[arg-type]
+
+    def finish(self, text: str = "do", **options: object) -> NativeTurn:
+        native = self.begin(text, **options)
+        assert self.runtime.observe(native, 30).ended
+        return native
+
+    def hang(self) -> NativeTurn:
+        """Begin a turn in which the model says nothing."""
+        native = self.begin("hang")
+        assert self.asked.acquire(timeout=30)
+        return native
+
+    def in_a_command(self, yield_ms: int = 10_000) -> NativeTurn:
+        """Begin a turn in which a command runs until it is told to stop; it has written by then."""
+        self.says = lambda request: [Shell(f"cd {self.folder}; {LOOPS}", yield_ms), Say("an answer")]
+        native = self.begin()
+        until((self.folder / "begun").exists)
+        return native
+
+    def stop_the_command(self) -> None:
+        (self.folder / "stop").touch()
+        until((self.folder / "ended").exists)
+        until(lambda: not living(self.folder))
+
+    def told(self, native: NativeTurn | None, runtime: HarnessRuntime | None = None) -> Report:
+        """What is reported now; and whether a command lives now."""
+        asked = runtime or self.runtime
+        inventory = asked.inventory(self.session, TurnView("request-1", native))
+        self.lived = living(self.folder)
+        watched = native or NativeTurn("none", "none")
+        return report(inventory, native, lambda: asked.observe(watched, 0))
+
+    def measure(self, truth: Truth) -> None:
+        """Hold the truth that is told against what the folder and the kernel say."""
+        changed = {path.name for path in self.folder.iterdir()} - {"stop"}
+        assert bool(changed) == (truth.acted == "something"), changed
+        assert self.lived is None or self.lived == truth.runs
+
+    def say(self, text: str) -> None:
+        """Say something into the conversation past Oncemore, as its person would."""
+        process = self.runtime._process(self.threads[-1].thread_id)
+        assert process is not None
+        process.say(f"{self.name}: {text}")
+
+    @property
+    def path(self) -> Path:
+        return store.path_of(self.home, self.threads[-1].thread_id)
+
+    def edit(self, statement: str) -> None:
+        """Change the conversation's store."""
+        with closing(sqlite3.connect(self.path)) as database, database:
+            database.execute(statement)
+
+
+@state("finished")
+def finished(seat: Seat) -> tuple[Truth, Report]:
+    return Truth(answered=True), seat.told(seat.finish())
+
+
+def _finished(name: str, script: Callable[[Seat], Script], truth: Truth, **options: object) -> None:
+    def provoke(seat: Seat) -> tuple[Truth, Report]:
+        seat.says = lambda request: script(seat)
+        return truth, seat.told(seat.finish(**options))
+
+    BOOK.enter(name, provoke)
+
+
+def _write(seat: Seat) -> Call:
+    about = {"Description": "a note", "toolAction": "Writing", "toolSummary": "A note"}
+    named = {"TargetFile": str(seat.folder / "note"), "CodeContent": "kept\n", "Overwrite": False}
+    return Call("write_to_file", {**named, **about})
+
+
+def _look(seat: Seat) -> Call:
+    return Call("list_dir", {"DirectoryPath": str(seat.folder), "toolAction": "Looking", "toolSummary": "A look"})
+
+
+_finished("finished after a command", lambda seat: [WRITES, Say("done")], Truth(acted="something", answered=True))
+_finished("finished after a patch", lambda seat: [_write(seat), Say("done")], Truth(acted="something", answered=True))
+_finished("finished, read only", lambda seat: [_look(seat), Say("done")], Truth(answered=True), profile=READ)
+_finished(
+    "command failed",
+    lambda seat: [Shell("echo x > made; exit 7"), Say("done")],
+    Truth(acted="something", answered=True),
+)
+_finished("command denied", lambda seat: [WRITES, Say("done")], Truth(acted="tried", answered=True), profile=READ)
+_finished(
+    "unknown tool called",
+    lambda seat: [Call("teleport", {"to": "there"}), Say("done")],
+    Truth(acted="tried", answered=True),
+)
+for _words, _kind in FAILURES:
+    _finished(f"failed: {_words}", lambda seat, kind=_kind: Fail(kind), Truth())  # type: ignore[misc]
+
+
+@state("nobody listens")
+def unreachable(seat: Seat) -> tuple[Truth, Report]:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound and never listened to: every connection is refused
+        seat.runtime = HarnessRuntime("scripted", f"http://127.0.0.1:{taken.getsockname()[1]}/v1", confined=True)
+        seat.cleanup.callback(seat.runtime.close)
+        return Truth(), seat.told(seat.finish())
+
+
+_finished("failed: connection reset", lambda seat: Drop(), Truth())
+_finished("failed: stream closed early", lambda seat: Eof(), Truth())
+_finished("failed after a denied command", lambda seat: [WRITES, Fail("http500")], Truth(acted="tried"), profile=READ)
+_finished("failed after a command that wrote", lambda seat: [WRITES, Fail("http500")], Truth(acted="something"))
+
+
+@state("only just started")
+def just_started(seat: Seat) -> tuple[Truth, Report]:
+    return Truth(ended=False), seat.told(seat.begin("hang"))
+
+
+@state("running here, the model is asked")
+def running_here(seat: Seat) -> tuple[Truth, Report]:
+    return Truth(ended=False), seat.told(seat.hang())
+
+
+@state("running here, in a command")
+def command_here(seat: Seat) -> tuple[Truth, Report]:
+    return Truth(ended=False, acted="something", runs=True), seat.told(seat.in_a_command())
+
+
+@state("running elsewhere, the model is asked")
+def running_elsewhere(seat: Seat) -> tuple[Truth, Report]:
+    return Truth(ended=False), seat.told(seat.hang(), seat.another())
+
+
+@state("running elsewhere, in a command")
+def command_elsewhere(seat: Seat) -> tuple[Truth, Report]:
+    native = seat.in_a_command()
+    return Truth(ended=False, acted="something", runs=True), seat.told(native, seat.another())
+
+
+@state("interrupted by a person, the model was asked")
+def interrupted(seat: Seat) -> tuple[Truth, Report]:
+    native = seat.hang()
+    seat.runtime.cancel(native)
+    return Truth(), seat.told(native)
+
+
+@state("interrupted by a person, in a command")
+def command_interrupted(seat: Seat) -> tuple[Truth, Report]:
+    native = seat.in_a_command()
+    seat.runtime.cancel(native)
+    until(lambda: not living(seat.folder))
+    return Truth(acted="something"), seat.told(native)
+
+
+@state("message queued before the interrupt, done after it")
+def queued_and_done(seat: Seat) -> tuple[Truth, Report]:
+    native = seat.in_a_command()
+    seat.says = lambda request: Say("a later answer")
+    seat.say("and then this")
+    seat.runtime.cancel(native)
+    until(lambda: not living(seat.folder))
+    until(lambda: len(seat.runtime.inventory(seat.session, TurnView("request-1")).turns) == 2)
+    return Truth(acted="something", foreign=True), seat.told(native)
+
+
+@state("message queued before the interrupt, running after it")
+def queued_and_running(seat: Seat) -> tuple[Truth, Report]:
+    native = seat.in_a_command()
+    assert seat.asked.acquire(timeout=30)
+    seat.say("hang")
+    process = seat.runtime._process(native.thread_id)
+    assert process is not None
+    process.halt()
+    assert seat.asked.acquire(timeout=30)
+    until(lambda: not living(seat.folder))
+    return Truth(acted="something", foreign=True), seat.told(native)
+
+
+@state("owner closed, the model was asked")
+def closed(seat: Seat) -> tuple[Truth, Report]:
+    native = seat.hang()
+    seat.runtime.close()
+    return Truth(), seat.told(native)
+
+
+@state("owner closed, in a command")
+def command_closed(seat: Seat) -> tuple[Truth, Report]:
+    native = seat.in_a_command()
+    seat.runtime.close()
+    until(lambda: not living(seat.folder))
+    return Truth(acted="something"), seat.told(native)
+
+
+@state("killed, the model was asked")
+def killed(seat: Seat) -> tuple[Truth, Report]:
+    native = seat.hang()
+    seat.kill()
+    return Truth(), seat.told(native)
+
+
+@state("killed, its command lives on")
+def command_lives(seat: Seat) -> tuple[Truth, Report]:
+    native = seat.in_a_command()
+    seat.kill()
+    return Truth(acted="something", runs=True), seat.told(native)
+
+
+@state("killed, its command ended later")
+def command_ended(seat: Seat) -> tuple[Truth, Report]:
+    native = seat.in_a_command()
+    seat.kill()
+    seat.stop_the_command()
+    until(lambda: seat.told(native).facts.get("run_state") == "idle")
+    return Truth(acted="something"), seat.told(native)
+
+
+@state("killed after a command, then loaded here")
+def killed_and_loaded(seat: Seat) -> tuple[Truth, Report]:
+    seat.says = lambda request: [WRITES, Hang(seat.release)]
+    native = seat.begin()
+    assert seat.asked.acquire(timeout=30) and seat.asked.acquire(timeout=30)
+    seat.kill()
+    seat.runtime = seat.another()
+    seat.load()
+    return Truth(acted="something"), seat.told(native)
+
+
+def _in_the_background(seat: Seat) -> NativeTurn:
+    native = seat.in_a_command(250)
+    assert seat.asked.acquire(timeout=30) and seat.asked.acquire(timeout=30)
+    process = seat.runtime._process(native.thread_id)
+    assert process is not None
+    until(lambda: process.state == "STATE_WAITING_FOR_TASKS")
+    return native
+
+
+@state("background command alive")
+def background(seat: Seat) -> tuple[Truth, Report]:
+    # The harness asks the model again once the command ends: until then the turn may go on.
+    return Truth(ended=False, acted="something", runs=True, answered=True), seat.told(_in_the_background(seat))
+
+
+@state("background command alive elsewhere")
+def background_elsewhere(seat: Seat) -> tuple[Truth, Report]:
+    native = _in_the_background(seat)
+    return Truth(ended=False, acted="something", runs=True, answered=True), seat.told(native, seat.another())
+
+
+@state("background command ended by itself")
+def background_ended(seat: Seat) -> tuple[Truth, Report]:
+    native = _in_the_background(seat)
+    seat.stop_the_command()
+    until(lambda: seat.runtime.observe(native, 1).ended)
+    return Truth(acted="something", answered=True), seat.told(native)
+
+
+@state("background command ended with its owner")
+def background_closed(seat: Seat) -> tuple[Truth, Report]:
+    native = _in_the_background(seat)
+    seat.runtime.close()
+    until(lambda: not living(seat.folder))
+    return Truth(acted="something", answered=True), seat.told(native)
+
+
+@state("background command, owner killed")
+def background_killed(seat: Seat) -> tuple[Truth, Report]:
+    native = _in_the_background(seat)
+    seat.kill()
+    return Truth(acted="something", answered=True, runs=True), seat.told(native)
+
+
+@state("another turn of ours after it")
+def grown(seat: Seat) -> tuple[Truth, Report]:
+    native = seat.finish()
+    seat.run("request-2", f"{seat.name}: more")
+    return Truth(answered=True), seat.told(native)
+
+
+@state("somebody's turn after it")
+def foreign_turn(seat: Seat) -> tuple[Truth, Report]:
+    native = seat.finish()
+    seat.say("more")
+    until(lambda: len(seat.runtime.inventory(seat.session, TurnView("request-1")).turns) == 2)
+    until(lambda: seat.told(native).complete)
+    return Truth(answered=True, foreign=True), seat.told(native)
+
+
+@state("loaded, no turn yet")
+def loaded(seat: Seat) -> tuple[Truth, Report]:
+    seat.load()
+    return Truth(), seat.told(None)
+
+
+@state("let go, never a turn")
+def let_go(seat: Seat) -> tuple[Truth, Report]:
+    seat.load()
+    seat.runtime.close()
+    return Truth(), seat.told(None)
+
+
+def _written_and_closed(seat: Seat) -> NativeTurn:
+    seat.says = lambda request: [WRITES, Say("done")]
+    native = seat.finish()
+    seat.runtime.close()
+    return native
+
+
+@state("unknown step type")
+def unknown_type(seat: Seat) -> tuple[Truth, Report]:
+    native = _written_and_closed(seat)
+    seat.edit("update steps set step_type = 9999 where step_type = 21")
+    return Truth(acted="something", answered=True), seat.told(native)
+
+
+@state("store removed")
+def store_removed(seat: Seat) -> tuple[Truth, Report]:
+    native = _written_and_closed(seat)
+    for path in seat.path.parent.glob(f"{seat.path.name}*"):
+        path.unlink()
+    return Truth(acted="something", answered=True, lost="all"), seat.told(native)
+
+
+@state("home replaced")
+def home_replaced(seat: Seat) -> tuple[Truth, Report]:
+    seat.home = seat.folder.with_name(f"{seat.name}-home")
+    native = _written_and_closed(seat)
+    shutil.rmtree(seat.home)
+    seat.home.mkdir()
+    return Truth(acted="something", answered=True, lost="all"), seat.told(native)
+
+
+@state("store removed, thread loaded")
+def store_removed_while_loaded(seat: Seat) -> tuple[Truth, Report]:
+    seat.says = lambda request: [WRITES, Say("done")]
+    native = seat.finish()
+    for path in seat.path.parent.glob(f"{seat.path.name}*"):
+        path.unlink()
+    return Truth(acted="something", answered=True, lost="all"), seat.told(native)
+
+
+@state("store lost its last step")
+def last_step_lost(seat: Seat) -> tuple[Truth, Report]:
+    native = _written_and_closed(seat)
+    seat.edit("delete from steps where idx = (select max(idx) from steps)")
+    return Truth(acted="something", answered=True, lost="part"), seat.told(native)
+
+
+@state("log lost a call")
+def step_lost(seat: Seat) -> tuple[Truth, Report]:
+    native = _written_and_closed(seat)
+    seat.edit("delete from steps where step_type = 21")
+    return Truth(acted="something", answered=True, lost="part"), seat.told(native)
+
+
+@state("store is no database")
+def no_database(seat: Seat) -> tuple[Truth, Report]:
+    native = _written_and_closed(seat)
+    seat.path.write_bytes(b"not what it was" * 100)
+    return Truth(acted="something", answered=True, lost="all"), seat.told(native)
