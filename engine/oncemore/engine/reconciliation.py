@@ -83,6 +83,12 @@ def _nameless(turn: Turn, inventory: Inventory) -> list[NativeTurn]:
 def _settle_run(context: Context, turn: Turn, native: NativeTurn) -> bool:
     inventory = _inventory(context, turn, native)
     if inventory is None or inventory.observation is None or not inventory.observation.ended:
+        # Where the runtime lives on without us, the Turn is simply watched again.
+        seen = running.watch(context, turn, native)
+        if seen is not None:
+            running.finish(context, turn, native, seen)
+        if Turn.get_by_id(turn.id).ended_at is not None:
+            return True
         # A turn without a recorded end may be running in another process. Once we hold its thread, it cannot be.
         if not _own_thread(context, turn):
             return _look_again(context, turn, "the native thread could not be taken")

@@ -31,8 +31,11 @@ from oncemore.engine.ports import Source
 from oncemore.engine.rulebook import Rulebook
 from oncemore.engine.worker import Worker
 from oncemore.rules.case import Evidence, Reading
+from oncemore.rules.loading import load_policies
+from oncemore.rules.shipped import shipped_policies
 
 ROOT = Path(__file__).resolve().parents[3]
+SHIPPED = [policy.name for policy in load_policies([shipped_policies()]).policies]
 KEY = "ONCEMORE_TEST_KEY"
 BACKOFF = 61_000
 """How far the clock is put forward for the continuation's backoff of a minute to be over."""
@@ -96,7 +99,8 @@ class World:
         role: str = "project",
         policies: tuple[str, ...] = ("continue-unfinished-work",),
     ) -> None:
-        (self.folder / "levels.yaml").write_text("".join(f"{policy}: {policy_level}\n" for policy in policies))
+        levels = {name: policy_level if name in policies else "off" for name in SHIPPED}
+        (self.folder / "levels.yaml").write_text("".join(f"{name}: {level}\n" for name, level in levels.items()))
         self.configuration.write_text(
             "journal: data/oncemore.db\nlevels: levels.yaml\n"
             f"runtimes:\n  codex: {{home: codex, environment: [{KEY}]}}\n"

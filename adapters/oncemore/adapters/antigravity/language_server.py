@@ -101,6 +101,9 @@ class AntigravityRuntime:
         every = seen.invocations
         missing = turn.native is None and turn.client_id in session.client_ids and one is None
         unnamed = any(not other.execution for other in every)
+        if turn.native is not None:
+            # After a restart this is how we learn which inputs of a turn that still runs are ours.
+            self._mine.started.setdefault(turn.native, _Started(turn.client_id, session.client_ids))
         observed = conversation.observation(one, one.native in self._mine.cancelled) if one is not None else None
         return Inventory(
             readings=facts.readings(seen) | material.readings(seen, turn, self._terms),
