@@ -21,6 +21,9 @@ VARYING: Mapping[tuple[str, str], frozenset[str]] = {
     (RUNTIMES[0], "only just started"): frozenset(
         {"effects", "user_only", "user_inputs", "foreign_input", "turn_bound", "read"}
     ),
+    (RUNTIMES[1], "interrupted by a person, the model was asked"): frozenset({"user_only"}),
+    (RUNTIMES[1], "owner closed, the model was asked"): frozenset({"user_only"}),
+    (RUNTIMES[1], "background command ended with its owner"): frozenset({"steps_ended"}),
 }
 """Facts that depend on what the runtime has stored by the moment of reading; any of them may be told."""
 
