@@ -315,10 +315,10 @@ def _sources(configuration: Configuration, wire: Wire, clock: Callable[[], int])
 
 
 def _capacity(configuration: Configuration, wire: Wire, clock: Callable[[], int]) -> dict[str, Capacity]:
-    from oncemore.adapters.capacity import Probe
+    probes: dict[str, Capacity] = {}
+    for name, entry in configuration.runtimes.items():
+        if entry.capacity is not None:
+            from oncemore.adapters.capacity import Probe
 
-    return {
-        name: Probe(wire, entry.capacity, clock=clock)
-        for name, entry in configuration.runtimes.items()
-        if entry.capacity is not None
-    }
+            probes[name] = Probe(wire, entry.capacity, clock=clock)
+    return probes
