@@ -17,6 +17,7 @@ from tests.adapters.codex.stage import READ, WRITE, Stage
 from tests.adapters.states.states import FAILURES, Book
 from tests.adapters.states.truth import Report, Truth, living, report, until
 
+from oncemore.adapters.codex import lock
 from oncemore.adapters.codex.home import write_config
 from oncemore.adapters.codex.reading import rollouts
 from oncemore.adapters.codex.runtime import CodexRuntime
@@ -233,6 +234,13 @@ def running_elsewhere(seat: Seat) -> tuple[Truth, Report]:
 def command_elsewhere(seat: Seat) -> tuple[Truth, Report]:
     native = seat.in_a_command(runtime=seat.another())
     return Truth(ended=False, acted="something", runs=True), seat.told(native)
+
+
+@state("running elsewhere, its lock file removed")
+def lock_removed(seat: Seat) -> tuple[Truth, Report]:
+    native = seat.hang(runtime=seat.another())
+    (seat.home / lock.FOLDER / f"{native.thread_id}.lock").unlink()
+    return Truth(ended=False), seat.told(native)
 
 
 def _waiting(seat: Seat, owner: CodexRuntime, reader: CodexRuntime) -> tuple[Truth, Report]:

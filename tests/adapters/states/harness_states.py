@@ -215,6 +215,13 @@ def command_elsewhere(seat: Seat) -> tuple[Truth, Report]:
     return Truth(ended=False, acted="something", runs=True), seat.told(native, seat.another())
 
 
+@state("running elsewhere, its lock file removed")
+def lock_removed(seat: Seat) -> tuple[Truth, Report]:
+    native = seat.in_a_command()
+    (seat.home / "locks" / f"{native.thread_id}.lock").unlink()
+    return Truth(ended=False, acted="something", runs=True), seat.told(native, seat.another())
+
+
 @state("interrupted by a person, the model was asked")
 def interrupted(seat: Seat) -> tuple[Truth, Report]:
     native = seat.hang()

@@ -64,6 +64,7 @@ NAMES: tuple[str, ...] = (
     "running here, in a command",
     "running elsewhere, the model is asked",
     "running elsewhere, in a command",
+    "running elsewhere, its lock file removed",
     "idle before the model is asked",
     "idle between two steps",
     "an answer is being written",

@@ -45,6 +45,9 @@ is, or that a history is whole when some of it is lost. To say less than is true
 - *end proven*: the end was taken for proven, by the inventory or by watching the turn.
 - *whole*: a turn that is not listed counts as one that does not exist.
 
+One thing no reader of Codex can know: a writer lock that somebody removed by hand while its process runs reads like an
+orderly end, so the thread is told as idle. A turn without a recorded end is not taken for ended even then.
+
 `python -m tests.adapters.states`, in a checkout, writes this page anew.
 """
 

@@ -75,6 +75,19 @@ def test_a_store_that_ends_before_its_executor_did_is_not_whole(bench: Workbench
     assert is_lost(bench.inventory("request-1", native))
 
 
+def test_a_lock_file_that_is_gone_proves_neither_rest_nor_an_end(bench: Workbench) -> None:
+    native = bench.start("request-1", "hang")
+    assert bench.model.wait_for_calls(1)
+    (bench.home / "locks" / f"{native.thread_id}.lock").unlink()
+    inventory = bench.inventory("request-1", native, bench.another())
+    assert inventory.observation is None and not inventory.complete
+    assert values(inventory.readings, "native.run_state", "native.background", "native.status") == {
+        "native.run_state": "reported",
+        "native.background": "reported",
+        "native.status": "reported",
+    }
+
+
 @pytest.mark.parametrize("call", [Shell("echo x > made"), Call("teleport", {"to": "there"})])
 def test_a_call_that_was_turned_down_is_neither_no_effect_nor_mere_reading(
     bench: Workbench, call: Shell | Call

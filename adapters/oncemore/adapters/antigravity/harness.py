@@ -162,7 +162,7 @@ class HarnessRuntime:
         process = self._process(cascade_id)
         if process is not None:
             return _RUNS.get(process.state, process.state), False
-        free = not Lock(home, cascade_id).held()
+        free = Lock(home, cascade_id).free()
         return ("IDLE", True) if free else ("", False)
 
     def _background(self, threads: Sequence[Thread]) -> int | None:
@@ -171,7 +171,7 @@ class HarnessRuntime:
             process = self._process(thread.thread_id)
             if process is not None:
                 running += process.state == "STATE_WAITING_FOR_TASKS"
-            elif Lock(Path(thread.home), thread.thread_id).held():
+            elif not Lock(Path(thread.home), thread.thread_id).free():
                 return None
         return running
 
@@ -312,7 +312,7 @@ class HarnessRuntime:
             quiet = process.wait(lambda: self._halted(home, process, native), CANCEL_SECONDS, PAUSE)
             if not quiet:
                 self._let_go(process)
-        if self._process(native.thread_id) is None and Lock(home, native.thread_id).held():
+        if self._process(native.thread_id) is None and not Lock(home, native.thread_id).free():
             raise Uncertain("a command of the turn still runs")
         self._cancelled.add(native)
 

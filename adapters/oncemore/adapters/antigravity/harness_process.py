@@ -92,15 +92,16 @@ class Lock:
         """Whether the conversation was ever loaded in this home: the file stays."""
         return self._path.exists()
 
-    def held(self) -> bool:
-        """Whether something of the conversation runs."""
-        if not self._path.exists():
+    def free(self) -> bool:
+        """Whether provably nothing of the conversation runs. A file that is not there was removed, with or without
+        somebody who holds it still: that proves nothing."""
+        if not self.known():
             return False
         try:
             os.close(self.take())
         except Busy:
-            return True
-        return False
+            return False
+        return True
 
 
 class HarnessProcess:
