@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.engine.executor.world import BACKOFF, KEY, World, world
+from tests.engine.executor.world import BACKOFF, KEY, World, hanging, world
 
 from oncemore.engine import prompts
 from oncemore.engine.command_texts import say
@@ -61,3 +61,32 @@ def test_commands_do_not_keep_an_answer_from_being_continued(w: World) -> None:
     w.work()
     assert w.row("select state from attempt where request = ?", request) == {"state": "answered"}
     assert len(w.native_turns()) == 2
+
+
+def test_new_interrupts_what_runs_and_the_next_message_has_a_thread_of_its_own(w: World) -> None:
+    w.plot.first = hanging(w)
+    request = w.ask()
+    process = w.work_until("while_running", "business-1")
+    new = w.ask("/new")
+    out, err = process.communicate(timeout=60)
+    assert out.endswith("done\n"), err
+    later = w.ask("Hello.")
+    w.work()
+    assert w.first_turn(request)["status"] == "interrupted"
+    assert said(w, request) == prompts.STOPPED["en"] and said(w, new) == say("left", "en")
+    assert w.rows("select * from delivery where state != 'verified'") == []
+    assert w.row("select state from request where id = ?", later) == {"state": "answered"}
+    threads = w.rows("select session, thread from session_thread")
+    assert len({row["session"] for row in threads}) == len({row["thread"] for row in threads}) == 2
+
+
+def test_nothing_is_continued_in_a_session_that_somebody_else_left(w: World) -> None:
+    request = w.ask()
+    w.work()
+    with w.house() as house:
+        house.ask("notes", "/new", author="bob")
+    w.offset += BACKOFF
+    w.work()
+    assert w.row("select state, due_at from request where id = ?", request) == {"state": "open", "due_at": None}
+    assert len(w.native_turns()) == 1
+    assert w.rows("select * from attempt") == []
