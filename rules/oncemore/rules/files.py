@@ -25,7 +25,8 @@ _GATE, _USE = "<gate>", "<use>"
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    # Built when first used: a decision needs but some of the forms.
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
 
 
 class Words(_Strict):

@@ -7,7 +7,7 @@ action needs the policy's gates and the floor's.
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from oncemore.rules.actions import ACTIONS
 from oncemore.rules.errors import RulesInvalid
@@ -24,7 +24,7 @@ FLOOR_FILE = "floor.yaml"
 PREFIX = "floor/"
 """Before the id of every gate of the floor; no policy's gate can be called so."""
 
-FLOOR_TEXT = files("oncemore.rules").joinpath(FLOOR_FILE).read_text(encoding="utf-8")
+FLOOR_TEXT = Path(__file__).with_name(FLOOR_FILE).read_text(encoding="utf-8")
 
 FLOOR_DIGEST = digest_of({FLOOR_FILE: FLOOR_TEXT})
 

@@ -78,6 +78,7 @@ class Leaves:
         tests: each with its place in the result array.
         places: by `normal_form.key`: the place, and whether the result is turned round.
         readings: by rule name: place and result.
+        encoders: by fact, each made once.
     """
 
     def __init__(self, policy: str, facts: Mapping[str, FactType]) -> None:
@@ -86,6 +87,7 @@ class Leaves:
         self.tests: dict[_Test, int] = {}
         self.places: dict[Key, tuple[int, bool]] = {}
         self.readings: dict[str, tuple[int, int]] = {}
+        self.encoders: dict[str, Encoder] = {}
 
     def add(self, gate: str, condition: Expression) -> None:
         """Take in the comparisons of a condition. Raises `NotCompilable`, naming the gate."""
@@ -99,7 +101,9 @@ class Leaves:
         if fact is None:
             raise NotCompilable(f"{self.policy}, {gate}: {leaf.fact} is not declared")
         plain = constants(leaf)
-        encode = encoder("f", fact)
+        if leaf.fact not in self.encoders:
+            self.encoders[leaf.fact] = encoder("f", fact)
+        encode = self.encoders[leaf.fact]
         if not all(encode(value) for value in plain):
             raise NotCompilable(
                 f"{self.policy}, {gate}: {leaf.fact} is compared with what is no {fact.type} of its own"

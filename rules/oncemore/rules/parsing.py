@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oncemore.rules.errors import ExpressionError
@@ -77,7 +77,7 @@ def _parser() -> Lark:
 
     from oncemore.rules.building import Build
 
-    grammar = files("oncemore.rules").joinpath("expression.lark").read_text(encoding="utf-8")
+    grammar = Path(__file__).with_name("expression.lark").read_text(encoding="utf-8")
     return Lark(grammar, parser="lalr", maybe_placeholders=False, transformer=Build())
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 
 from oncemore.rules.engine_text import NotCompilable, Ruleset
@@ -117,6 +118,7 @@ def _refuse_equal_hashes(policy: str, plan: Plan) -> None:
             raise NotCompilable(f"{policy}: the engine would take {' and '.join(equal)} for one key")
 
 
+@cache
 def _hash(key: str) -> int:
     """FNV-1a, as the engine hashes names."""
     value = 0x811C9DC5

@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-import traceback
 from collections.abc import Mapping
 from typing import Any
 
@@ -102,13 +101,20 @@ class Commands(click.Group):
             ctx.exit(Exit.BUG)
 
 
+def _version(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    """Say the version, which takes long to find, only when it is wanted."""
+    if wanted and not ctx.resilient_parsing:
+        output.say(version())
+        ctx.exit()
+
+
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 yes or clean; 1 no; 2 usage, a bad facts file or configuration; 3 rules do not load; "
     "4 undecided, evidence is unknown; 5 nothing ran; 70 a bug in Oncemore.",
 )
-@click.version_option(None, "--version", message=version(), prog_name="oncemore", package_name="oncemore")
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Say the version.")
 def cli() -> None:
     """Decides by rules whether an agent's unfinished conversation may be taken up once more, and does it once."""
 
@@ -130,8 +136,7 @@ def _tell(error: OncemoreError | RulesError) -> None:
 
 def _tell_refused(error: OSError | UnicodeEncodeError) -> None:
     """What the system did not let us do, or a name that is no text: conditions of the machine, to be mended there."""
-    if os.environ.get("ONCEMORE_DEBUG") == "1":
-        traceback.print_exception(error)
+    _trace(error)
     if isinstance(error, UnicodeEncodeError):
         told = f"a text is not UTF-8: {error.object!r}"
     else:
@@ -141,10 +146,17 @@ def _tell_refused(error: OSError | UnicodeEncodeError) -> None:
 
 
 def _tell_bug(error: Exception) -> None:
-    if os.environ.get("ONCEMORE_DEBUG") == "1":
-        traceback.print_exception(error)
+    _trace(error)
     output.note(
         f"This is a bug in Oncemore ({version()}, Python {sys.version.split()[0]}): "
         f"{type(error).__name__}: {output.plain(str(error))}. What was stored before is kept. "
         "Run the same command with ONCEMORE_DEBUG=1 to see where it happened, and report that."
     )
+
+
+def _trace(error: Exception) -> None:
+    """The whole traceback, for those who asked for it."""
+    if os.environ.get("ONCEMORE_DEBUG") == "1":
+        import traceback
+
+        traceback.print_exception(error)
