@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from oncemore.rules.case import Value
@@ -38,15 +39,27 @@ def possible(passing: Iterable[Term], fixed: Mapping[str, Value]) -> bool:
     return any(satisfiable(term, fixed) for term in passing)
 
 
-def satisfiable(term: Term, fixed: Mapping[str, Value]) -> bool:
+def satisfiable(term: Iterable[tuple[Leaf, bool]], fixed: Mapping[str, Value]) -> bool:
     """Whether all comparisons of a term can be as wanted at once."""
+    return assignment(term, fixed) is not None
+
+
+def assignment(
+    term: Iterable[tuple[Leaf, bool]], fixed: Mapping[str, Value] = MappingProxyType({})
+) -> dict[str, Value] | None:
+    """Values of the facts named, under which all comparisons of a term are as wanted; None when there are none."""
     by_fact: dict[str, list[tuple[Leaf, bool]]] = {}
     for leaf, truth in term:
         by_fact.setdefault(leaf.fact, []).append((leaf, truth))
-    return all(
-        any(all(holds(leaf, value) is truth for leaf, truth in wanted) for value in _values(fact, wanted, fixed))
-        for fact, wanted in by_fact.items()
-    )
+    found: dict[str, Value] = {}
+    for fact, wanted in by_fact.items():
+        for value in _values(fact, wanted, fixed):
+            if all(holds(leaf, value) is truth for leaf, truth in wanted):
+                found[fact] = value
+                break
+        else:
+            return None
+    return found
 
 
 def _values(fact: str, wanted: Iterable[tuple[Leaf, bool]], fixed: Mapping[str, Value]) -> list[Value]:

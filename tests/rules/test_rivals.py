@@ -1,0 +1,90 @@
+"""Two policies on one case: proven impossible for the shipped ones, found with a case for planted ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations, permutations
+from pathlib import Path
+
+import pytest
+from tests.oracle import evaluate
+
+from oncemore.engine.decision import decide
+from oncemore.engine.evaluation import Evaluator
+from oncemore.rules import rivals
+from oncemore.rules.case import Case, Evidence, Reading
+from oncemore.rules.loading import load_policies
+from oncemore.rules.outcome import Outcome
+from oncemore.rules.parsing import parse
+from oncemore.rules.policy import Policy
+from oncemore.rules.shipped import shipped_policies
+
+POLICIES = {policy.name: policy for policy in load_policies([shipped_policies()]).policies}
+NOW = 1_796_040_000_000
+
+
+def decided(first: Policy, second: Policy, witness: rivals.Witness) -> dict[str, Outcome]:
+    evidence = Evidence("file", NOW)
+    readings = {fact: Reading("known", value, evidence) for fact, value in witness.values.items()}
+    verdicts = decide(Evaluator((first, second)), Case(NOW, readings)).verdicts
+    return {name: verdict.fired.outcome for name, verdict in verdicts.items()}
+
+
+@pytest.mark.parametrize(("first", "second"), list(combinations(sorted(POLICIES), 2)))
+def test_no_two_shipped_policies_can_fire_on_one_case(first: str, second: str) -> None:
+    assert rivals.both_fire(POLICIES[first], POLICIES[second]) is None
+
+
+@pytest.mark.parametrize(("first", "second"), list(permutations(sorted(POLICIES), 2)))
+def test_a_shipped_policy_that_fires_is_never_kept_waiting_by_another(first: str, second: str) -> None:
+    assert rivals.one_fires_undecided(POLICIES[first], POLICIES[second]) is None
+
+
+@pytest.mark.parametrize("name", sorted(POLICIES))
+def test_each_shipped_policy_can_fire(name: str) -> None:
+    witness = rivals.both_fire(POLICIES[name], POLICIES[name])
+    assert witness is not None
+    assert decided(POLICIES[name], POLICIES[name], witness) == {name: Outcome.FIRE}
+
+
+def test_a_policy_that_overlaps_is_found_with_a_case_in_which_both_fire(tmp_path: Path) -> None:
+    twin = replace(
+        POLICIES["continue-unfinished-work"],
+        name="twin",
+        digest="sha256:twin",
+        gates=tuple(g for g in POLICIES["continue-unfinished-work"].gates if g.id != "recent"),
+    )
+    witness = rivals.both_fire(POLICIES["continue-unfinished-work"], twin)
+    assert witness is not None
+    outcomes = decided(POLICIES["continue-unfinished-work"], twin, witness)
+    assert set(outcomes.values()) == {Outcome.FIRE}
+
+
+def test_policies_apart_by_one_threshold_are_apart_exactly() -> None:
+    base = POLICIES["continue-unfinished-work"]
+    early = replace(base, name="early", when=parse('turn.ended_ago < duration("2h")'))
+    late = replace(base, name="late", when=parse('turn.ended_ago >= duration("2h")'))
+    both = replace(base, name="both", when=parse('turn.ended_ago <= duration("2h")'))
+    assert rivals.both_fire(early, late) is None
+    witness = rivals.both_fire(both, late)
+    assert witness is not None
+    assert witness.values["turn.ended_ago"] == 7_200_000
+
+
+def test_a_rival_that_depends_on_a_fact_the_other_does_not_need_is_undecided() -> None:
+    base = POLICIES["retry-route"]
+    first = replace(base, name="first", when=parse('turn.status == "failed"'))
+    second = replace(base, name="second", when=parse('turn.status == "failed" && native.steps > 3'))
+    witness = rivals.one_fires_undecided(first, second)
+    assert witness is not None
+    assert "native.steps" not in witness.values
+    assert all(evaluate(gate.condition, dict(witness.values)) is True for gate in first.gates)
+    outcomes = decided(first, second, witness)
+    assert outcomes["first"] is Outcome.FIRE
+    assert outcomes["second"] is Outcome.WAIT
+
+
+def test_more_combinations_than_are_tried_are_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rivals, "MAX_STEPS", 3)
+    with pytest.raises(rivals.Undecided):
+        rivals.both_fire(POLICIES["retry-quota"], POLICIES["retry-quota"])
