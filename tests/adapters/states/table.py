@@ -21,6 +21,10 @@ VARYING: Mapping[tuple[str, str], frozenset[str]] = {
     (RUNTIMES[0], "only just started"): frozenset(
         {"effects", "user_only", "user_inputs", "foreign_input", "turn_bound", "read"}
     ),
+    # A denied command mostly has no item, and has one where its process lived long enough.
+    (RUNTIMES[0], "log lost its end"): frozenset({"effects", "user_only"}),
+    (RUNTIMES[0], "log lost a call"): frozenset({"effects", "user_only"}),
+    # A halt may come before or after the first word of the answer, and the end before or after a command's last state.
     (RUNTIMES[1], "interrupted by a person, the model was asked"): frozenset({"user_only"}),
     (RUNTIMES[1], "owner closed, the model was asked"): frozenset({"user_only"}),
     (RUNTIMES[1], "background command ended with its owner"): frozenset({"steps_ended"}),
