@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from itertools import combinations, permutations
 from pathlib import Path
@@ -13,6 +14,7 @@ from oncemore.engine.decision import decide
 from oncemore.engine.evaluation import Evaluator
 from oncemore.rules import rivals
 from oncemore.rules.case import Case, Evidence, Reading
+from oncemore.rules.check import check_paths
 from oncemore.rules.loading import load_policies
 from oncemore.rules.outcome import Outcome
 from oncemore.rules.parsing import parse
@@ -88,3 +90,17 @@ def test_more_combinations_than_are_tried_are_said_to_be(monkeypatch: pytest.Mon
     monkeypatch.setattr(rivals, "MAX_STEPS", 3)
     with pytest.raises(rivals.Undecided):
         rivals.both_fire(POLICIES["retry-quota"], POLICIES["retry-quota"])
+
+
+def test_check_names_the_pair_and_shows_a_case_that_decide_confirms(tmp_path: Path) -> None:
+    for name in ("continue-unfinished-work.yaml", "groups"):
+        source = shipped_policies() / name
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, tmp_path / name)
+    text = (tmp_path / "continue-unfinished-work.yaml").read_text()
+    twin = text.replace("policy: continue-unfinished-work", "policy: twin")
+    (tmp_path / "twin.yaml").write_text(twin)
+    (tmp_path / "groups" / "reviewable.yaml").unlink()
+    [finding] = check_paths([tmp_path])
+    assert (finding.code, finding.file, finding.line) == ("R408", str(tmp_path / "twin.yaml"), 2)
+    assert "`continue-unfinished-work` and `twin`" in finding.message
+    assert finding.help is not None and "turn.ended_ago: 1m" in finding.help

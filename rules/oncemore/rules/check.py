@@ -7,11 +7,15 @@ on gates, a group that nobody takes, a level for no policy.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from pathlib import Path
 
+from oncemore.rules import rivals
 from oncemore.rules.allowing import without_allowed
+from oncemore.rules.case import Value
 from oncemore.rules.cases import read_tests
 from oncemore.rules.diagnostics import Diagnostic, in_order
+from oncemore.rules.durations import format_ms
 from oncemore.rules.errors import FactsInvalid
 from oncemore.rules.expectations import Known, known_from
 from oncemore.rules.levels import read_levels
@@ -19,6 +23,7 @@ from oncemore.rules.lint import findings
 from oncemore.rules.loading import Group, Loaded, policy_files, read_policies
 from oncemore.rules.source import Document, read
 from oncemore.rules.typecheck import nearest
+from oncemore.rules.vocabulary import FACTS
 
 
 def check_paths(paths: Sequence[Path]) -> list[Diagnostic]:
@@ -49,6 +54,7 @@ def _rules(loaded: Loaded, folders: Sequence[Path]) -> list[Diagnostic]:
     found = list(loaded.diagnostics)
     found += (one for reading in loaded.readings for one in findings(reading))
     found += _unused_groups(loaded, folders)
+    found += _rivals(loaded)
     judged = {reading.document.file for reading in loaded.readings if reading.whole}
     if all(reading.whole for reading in loaded.readings):
         # What a group's gates are found to be depends on who takes them: only all policies together show that.
@@ -56,6 +62,39 @@ def _rules(loaded: Loaded, folders: Sequence[Path]) -> list[Diagnostic]:
     for document in loaded.documents:
         found = without_allowed(document, found, unneeded=document.file in judged)
     return found
+
+
+def _rivals(loaded: Loaded) -> Iterator[Diagnostic]:
+    """Pairs of policies that both fire on some case: then neither acts."""
+    if loaded.errors:
+        return
+    documents = {reading.name: reading.document for reading in loaded.readings}
+    for first, second in combinations(sorted(loaded.policies, key=lambda policy: policy.name), 2):
+        document = documents[second.name]
+        assert document.root is not None
+        names = f"`{first.name}` and `{second.name}`"
+        try:
+            witness = rivals.both_fire(first, second)
+        except rivals.Undecided:
+            message = f"{names} have too many combinations to say whether both can fire on one case"
+            help_ = "say in `when` which case each of them is for"
+        else:
+            if witness is None:
+                continue
+            message = f"{names} can both fire on one case, and then neither acts"
+            help_ = f"on this one: {_told(witness)}; give one a `when` or a gate that the other does not pass"
+        yield document.diagnostic(
+            "R408", message, document.root.keys["policy"], help=help_, severity="warning", path=("policy",)
+        )
+
+
+def _told(witness: rivals.Witness) -> str:
+    def word(fact: str, value: Value) -> str:
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        return format_ms(value) if FACTS[fact].type == "duration" and isinstance(value, int) else str(value)
+
+    return ", ".join(f"{fact}: {word(fact, value)}" for fact, value in sorted(witness.values.items()))
 
 
 def _unused_groups(loaded: Loaded, folders: Sequence[Path]) -> Iterator[Diagnostic]:
