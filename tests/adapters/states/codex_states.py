@@ -7,19 +7,16 @@ import shutil
 import socket
 import sqlite3
 import threading
-from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import pytest
-from tests.adapters.codex.stage import READ, WRITE, Stage
+from tests.adapters.codex.stage import READ, WRITE
+from tests.adapters.states.codex_world import Seat
 from tests.adapters.states.states import FAILURES, Book
-from tests.adapters.states.truth import Report, Truth, living, report, until
+from tests.adapters.states.truth import Report, Truth, living, until
 
 from oncemore.adapters.codex import lock
 from oncemore.adapters.codex.home import write_config
-from oncemore.adapters.codex.reading import rollouts
 from oncemore.adapters.codex.runtime import CodexRuntime
 from oncemore.adapters.demo.model import (
     Call,
@@ -27,136 +24,20 @@ from oncemore.adapters.demo.model import (
     Eof,
     Fail,
     Hang,
-    ModelRequest,
     Patch,
     Plan,
     Say,
     Script,
-    ScriptedModel,
     Shell,
     Together,
 )
-from oncemore.engine.ports import NativeTurn, TurnView
+from oncemore.engine.ports import NativeTurn
 
 BOOK = Book()
 state = BOOK.state
 
 WRITES = Shell("echo made > made")
-LOOPS = "echo begun > begun; while [ ! -e stop ]; do sleep 0.05; done; echo ended > ended"
 PATCH = "*** Begin Patch\n*** Add File: note\n+kept\n*** End Patch"
-
-
-class CodexWorld:
-    """One home and one model for many conversations; a state that harms its home gets one of its own."""
-
-    def __init__(self, folder: Path, cleanup: ExitStack) -> None:
-        self.folder = folder
-        self.cleanup = cleanup
-        self.seats: dict[str, Seat] = {}
-        cleanup.enter_context(pytest.MonkeyPatch.context()).setenv("MODEL_KEY", "a key for nobody")
-        self.model = cleanup.enter_context(ScriptedModel(self._answer))
-        self.home = folder / "home"
-        write_config(self.home, self.model.base_url, "MODEL_KEY")
-
-    def _answer(self, request: ModelRequest) -> Script:
-        seat = self.seats[request.last_user.partition(":")[0]]
-        seat.asked.release()
-        return seat.script(request)
-
-    def provoke(self, name: str) -> tuple[Truth, Report]:
-        """See `World.provoke`."""
-        with ExitStack() as cleanup:
-            seat = Seat(self, f"seat-{len(self.seats)}", cleanup)
-            truth, told = BOOK.provoked[name](seat)
-            seat.measure(truth)
-            return truth, told
-
-    def close(self) -> None:
-        """See `World.close`."""
-
-
-class Seat(Stage):
-    """One conversation in the world."""
-
-    def __init__(self, world: CodexWorld, name: str, cleanup: ExitStack) -> None:
-        self.name = name
-        self.world = world
-        self.home = world.home
-        self.model = world.model
-        self.folder = world.folder / name
-        self.folder.mkdir()
-        self.release = threading.Event()
-        self.asked = threading.Semaphore(0)
-        self.threads = ()
-        self.ids = frozenset()
-        self.says: Callable[[ModelRequest], Script] = lambda request: Say("an answer")
-        self._cleanup = cleanup
-        cleanup.callback((self.folder / "stop").touch)
-        cleanup.callback(self.release.set)
-        self.workspace = self.opened(self.folder)
-        self.runtime = self.another()
-        self.lived: bool | None = None
-        world.seats[name] = self
-
-    def script(self, request: ModelRequest) -> Script:
-        return Hang(self.release) if request.last_user.endswith(": hang") else self.says(request)
-
-    def own_home(self, **settings: Any) -> None:
-        """Use a home of its own from now on."""
-        self.home = self.world.folder / f"{self.name}-home"
-        write_config(self.home, settings.pop("base_url", self.model.base_url), "MODEL_KEY", **settings)
-
-    def begin(self, text: str = "do", **options: Any) -> NativeTurn:
-        return self.start("request-1", f"{self.name}: {text}", **options)
-
-    def finish(self, text: str = "do", **options: Any) -> NativeTurn:
-        native = self.begin(text, **options)
-        assert (options.get("runtime") or self.runtime).observe(native, 30).ended
-        return native
-
-    def hang(self, **options: Any) -> NativeTurn:
-        """Begin a turn in which the model says nothing."""
-        native = self.begin("hang", **options)
-        assert self.asked.acquire(timeout=30)
-        return native
-
-    def in_a_command(self, yield_ms: int = 30_000, **options: Any) -> NativeTurn:
-        """Begin a turn in which a command runs until it is told to stop; it has written by then."""
-        self.says = lambda request: [Shell(f"cd {self.folder}; {LOOPS}", yield_ms), Say("an answer")]
-        native = self.begin(**options)
-        until((self.folder / "begun").exists)
-        return native
-
-    def stop_the_command(self) -> None:
-        (self.folder / "stop").touch()
-        until((self.folder / "ended").exists)
-        until(lambda: not living(self.folder))
-
-    def told(self, native: NativeTurn | None, runtime: CodexRuntime | None = None) -> Report:
-        """What is reported now; and whether a command lives now."""
-        asked = runtime or self.runtime
-        inventory = asked.inventory(self.session, TurnView("request-1", native))
-        self.lived = living(self.folder)
-        watched = native or NativeTurn("none", "none")
-        return report(inventory, native, lambda: asked.observe(watched, 0))
-
-    def measure(self, truth: Truth) -> None:
-        """Hold the truth that is told against what the folder and the kernel say."""
-        changed = {path.name for path in self.folder.iterdir()} - {"stop"}
-        assert bool(changed) == (truth.acted == "something"), changed
-        assert self.lived is None or self.lived == truth.runs
-
-    def request(self, method: str, runtime: CodexRuntime | None = None, **params: Any) -> dict[str, Any]:
-        """Ask the process that has the thread loaded, as its person's client would."""
-        thread_id = self.threads[-1].thread_id
-        owner = (runtime or self.runtime)._processes.named(thread_id)
-        assert owner is not None
-        answer = owner.connection.request(method, {"threadId": thread_id, **params})
-        return dict(answer)
-
-    def log(self) -> Path:
-        (path,) = rollouts(self.home, self.threads[-1].thread_id)
-        return path
 
 
 def said(text: str) -> list[dict[str, Any]]:

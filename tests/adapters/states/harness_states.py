@@ -4,133 +4,21 @@ from __future__ import annotations
 
 import shutil
 import socket
-import sqlite3
-import threading
 from collections.abc import Callable
-from contextlib import ExitStack, closing
-from pathlib import Path
 
-from tests.adapters.antigravity.workbench import READ, Workbench
+from tests.adapters.antigravity.workbench import READ
+from tests.adapters.states.harness_world import Seat
 from tests.adapters.states.states import FAILURES, Book
-from tests.adapters.states.truth import Report, Truth, living, report, until
+from tests.adapters.states.truth import Report, Truth, living, until
 
-from oncemore.adapters.antigravity import store
 from oncemore.adapters.antigravity.harness import HarnessRuntime
-from oncemore.adapters.demo.chat import ChatModel
-from oncemore.adapters.demo.model import Call, Drop, Eof, Fail, Hang, ModelRequest, Say, Script, Shell
+from oncemore.adapters.demo.model import Call, Drop, Eof, Fail, Hang, Say, Script, Shell
 from oncemore.engine.ports import NativeTurn, TurnView
 
 BOOK = Book()
 state = BOOK.state
 
 WRITES = Shell("echo made > made")
-LOOPS = "echo begun > begun; while [ ! -e stop ]; do sleep 0.05; done; echo ended > ended"
-
-
-class HarnessWorld:
-    """One home and one model for many conversations."""
-
-    def __init__(self, folder: Path, cleanup: ExitStack) -> None:
-        self.folder = folder
-        self.home = folder / "home"
-        self.seats: dict[str, Seat] = {}
-        self.model = cleanup.enter_context(ChatModel(self._answer))
-
-    def _answer(self, request: ModelRequest) -> Script:
-        # The harness asks again in its own words when a background command ends: the newest input of a person counts.
-        named = (text.partition(":")[0] for text in reversed(request.inputs))
-        seat = next(self.seats[name] for name in named if name in self.seats)
-        seat.asked.release()
-        return seat.script(request)
-
-    def provoke(self, name: str) -> tuple[Truth, Report]:
-        """See `World.provoke`."""
-        with ExitStack() as cleanup:
-            seat = Seat(self, f"seat-{len(self.seats)}", cleanup)
-            truth, told = BOOK.provoked[name](seat)
-            seat.measure(truth)
-            return truth, told
-
-
-class Seat(Workbench):
-    """One conversation in the world."""
-
-    def __init__(self, world: HarnessWorld, name: str, cleanup: ExitStack) -> None:
-        self.name = name
-        self.home = world.home
-        self.model = world.model
-        self.folder = world.folder / name
-        self.folder.mkdir()
-        self.cleanup = cleanup
-        self.release = threading.Event()
-        self.asked = threading.Semaphore(0)
-        self.threads = ()
-        self.ids = frozenset()
-        self.says: Callable[[ModelRequest], Script] = lambda request: Say("an answer")
-        self.lived: bool | None = None
-        cleanup.callback((self.folder / "stop").touch)
-        cleanup.callback(self.release.set)
-        self.workspace = self.opened(self.folder)
-        self.runtime = self.another()
-        world.seats[name] = self
-
-    def script(self, request: ModelRequest) -> Script:
-        return Hang(self.release) if request.last_user.endswith(": hang") else self.says(request)
-
-    def begin(self, text: str = "do", **options: object) -> NativeTurn:
-        return self.start("request-1", f"{self.name}: {text}", **options)  # type: ignore[arg-type]
-
-    def finish(self, text: str = "do", **options: object) -> NativeTurn:
-        native = self.begin(text, **options)
-        assert self.runtime.observe(native, 30).ended
-        return native
-
-    def hang(self) -> NativeTurn:
-        """Begin a turn in which the model says nothing."""
-        native = self.begin("hang")
-        assert self.asked.acquire(timeout=30)
-        return native
-
-    def in_a_command(self, yield_ms: int = 10_000) -> NativeTurn:
-        """Begin a turn in which a command runs until it is told to stop; it has written by then."""
-        self.says = lambda request: [Shell(f"cd {self.folder}; {LOOPS}", yield_ms), Say("an answer")]
-        native = self.begin()
-        until((self.folder / "begun").exists)
-        return native
-
-    def stop_the_command(self) -> None:
-        (self.folder / "stop").touch()
-        until((self.folder / "ended").exists)
-        until(lambda: not living(self.folder))
-
-    def told(self, native: NativeTurn | None, runtime: HarnessRuntime | None = None) -> Report:
-        """What is reported now; and whether a command lives now."""
-        asked = runtime or self.runtime
-        inventory = asked.inventory(self.session, TurnView("request-1", native))
-        self.lived = living(self.folder)
-        watched = native or NativeTurn("none", "none")
-        return report(inventory, native, lambda: asked.observe(watched, 0))
-
-    def measure(self, truth: Truth) -> None:
-        """Hold the truth that is told against what the folder and the kernel say."""
-        changed = {path.name for path in self.folder.iterdir()} - {"stop"}
-        assert bool(changed) == (truth.acted == "something"), changed
-        assert self.lived is None or self.lived == truth.runs
-
-    def say(self, text: str) -> None:
-        """Say something into the conversation past Oncemore, as its person would."""
-        process = self.runtime._process(self.threads[-1].thread_id)
-        assert process is not None
-        process.say(f"{self.name}: {text}")
-
-    @property
-    def path(self) -> Path:
-        return store.path_of(self.home, self.threads[-1].thread_id)
-
-    def edit(self, statement: str) -> None:
-        """Change the conversation's store."""
-        with closing(sqlite3.connect(self.path)) as database, database:
-            database.execute(statement)
 
 
 @state("finished")

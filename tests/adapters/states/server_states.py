@@ -31,8 +31,9 @@ Steps = Sequence[Mapping[str, Any]]
 class ServerWorld:
     """A server of its own for each state."""
 
-    def __init__(self, folder: Path, cleanup: ExitStack) -> None:
+    def __init__(self, folder: Path, cleanup: ExitStack, book: Book) -> None:
         self.folder = folder
+        self.book = book
         self._patch = cleanup.enter_context(pytest.MonkeyPatch.context())
         self._number = 0
 
@@ -44,7 +45,7 @@ class ServerWorld:
         with ExitStack() as cleanup:
             stand = Stand(folder, cleanup)
             self._patch.setenv("LANGUAGE_SERVER_TOKEN", stand.server.token)
-            return BOOK.provoked[name](stand)
+            return self.book.provoked[name](stand)
 
 
 def told(stand: Stand, native: NativeTurn | None) -> Report:

@@ -142,15 +142,15 @@ class Book:
 @contextmanager
 def world(runtime: str, folder: Path) -> Iterator[World]:
     """The world of a runtime, made in an empty folder."""
-    from tests.adapters.states import codex_states, harness_states, server_states
+    from tests.adapters.states import codex_world, harness_world, server_states
 
-    made = {
-        RUNTIMES[0]: codex_states.CodexWorld,
-        RUNTIMES[1]: harness_states.HarnessWorld,
+    made: Callable[[Path, ExitStack, Book], World] = {
+        RUNTIMES[0]: codex_world.CodexWorld,
+        RUNTIMES[1]: harness_world.HarnessWorld,
         RUNTIMES[2]: server_states.ServerWorld,
     }[runtime]
     with ExitStack() as cleanup:
-        yield made(folder, cleanup)
+        yield made(folder, cleanup, book(runtime))
 
 
 def book(runtime: str) -> Book:
