@@ -41,7 +41,7 @@ def until(asked_case: Case, *conditions: str) -> int | None:
         (0, ['a.age >= duration("1m") && a.count == 1'], None),
         (0, ["a.count == 1"], None),
         (2**63 - 1, ['a.age == duration("1m")'], None),
-        (0, [f'a.age >= duration("{2**62}ms")'], None),
+        (0, [f'a.age >= duration("{2**53 - 1}ms")'], None),
     ],
 )
 def test_it_is_the_earliest_time_at_which_the_failing_time_bound_gates_pass(

@@ -14,7 +14,7 @@ from tests.engine.executor.world import BACKOFF, KEY, World, hanging
 
 from oncemore.adapters.codex.runtime import CodexRuntime
 from oncemore.engine import prompts
-from oncemore.engine.errors import Uncertain
+from oncemore.engine.errors import Uncertain, Unreadable
 from oncemore.engine.ports import NativeTurn, Profile, SessionView, Thread, Workspace
 
 
@@ -109,7 +109,14 @@ def test_a_start_whose_every_process_died_at_once_is_never_made_twice(w: World, 
     for pid in children(process.pid):
         os.kill(pid, signal.SIGKILL)
     w.kill(process)
-    stored = len(w.native_turns()) - before
+    try:
+        stored = len(w.native_turns()) - before
+    except Unreadable:
+        # Codex died over its own file. Neither a proof of the turn nor of its absence: it is left to a person.
+        w.work()
+        assert "may have run" in w.row("select held from request")["held"]
+        assert w.model.calls <= 2
+        return
     w.work()
     started = [json.loads(row["body"]) for row in w.rows("select body from event where kind = 'started'")]
     mine = [event for event in started if event["turn"].endswith(turn)]
