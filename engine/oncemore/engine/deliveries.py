@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from oncemore.engine import events, facts, prompts, texts
-from oncemore.engine.context import Context, due, lock
+from oncemore.engine.context import Context, due, lock, look
 from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.errors import Busy, NotFound, PortError, Refused
 from oncemore.engine.ports import Receipt, Search
@@ -78,6 +78,21 @@ def unsettled(request: str) -> Delivery | None:
     )
     assert row is None or isinstance(row, Delivery)
     return row
+
+
+def answer_commands(context: Context) -> None:
+    """Take the answers to commands a step further while a Turn runs: nobody waits for a Turn to learn its state."""
+    now = context.journal.now().ms
+    waiting = (
+        Delivery.select()
+        .join(Request, on=(Request.id == Delivery.request))
+        .where(Delivery.stage == "command", Delivery.state.in_(("frozen", "sending", "sent")), Request.due_at <= now)
+        .order_by(Delivery.frozen_at)
+    )
+    for delivery in list(waiting):
+        with context.journal.transaction():
+            look(delivery.request)
+        deliver(context, delivery)
 
 
 def deliver(context: Context, delivery: Delivery) -> bool:

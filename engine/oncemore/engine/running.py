@@ -10,7 +10,7 @@ import json
 from contextlib import suppress
 from dataclasses import replace
 
-from oncemore.engine import events, facts, judging, texts
+from oncemore.engine import deliveries, events, facts, judging, texts
 from oncemore.engine.context import Context, due, lock, wake
 from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.errors import PortError, Refused, Unreadable
@@ -97,6 +97,7 @@ def watch(context: Context, turn: Turn, native: NativeTurn) -> Observation | Non
         if seen.ended:
             late = timed_out and seen.status == "interrupted"
             return replace(seen, error="hard_timeout") if late else seen
+        deliveries.answer_commands(context)
         ticks = context.ticks()
         if cancelled is not None:
             if ticks - cancelled > CANCEL_PATIENCE:

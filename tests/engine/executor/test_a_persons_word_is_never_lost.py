@@ -250,3 +250,24 @@ def test_an_input_that_is_no_longer_kept_spends_no_try(w: World) -> None:
     w.work()
     assert "no longer kept" in w.row("select held from request")["held"]
     assert w.rows("select * from start_intent") == []
+
+
+def test_a_command_is_answered_while_a_turn_runs(w: World) -> None:
+    w.plot.first = hanging(w)
+    w.ask()
+    seen: list[list[str]] = []
+
+    def checkpoint(point: str, about: str) -> None:
+        if point == "while_running":
+            assert w.model.wait_for_calls(1)
+            w.ask("/status")
+        if point == "after_verify" and about.endswith("/command"):
+            seen.append(w.replies())
+            w.release.set()
+
+    with w.worker(checkpoint=checkpoint, slice=50) as worker:
+        while worker.run_due():
+            pass
+    assert len(seen) == 1
+    assert len(seen[0]) == 1
+    assert w.replies()[-1] == "Too late."
