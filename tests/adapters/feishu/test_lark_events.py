@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -208,9 +211,44 @@ def test_what_is_no_event_is_refused(lark: FakeLark, raw: bytes) -> None:
         read(lark, raw)
 
 
-def test_an_encrypted_event_is_refused_by_the_name_of_what_is_missing(lark: FakeLark) -> None:
-    with pytest.raises(EventRefused, match="extra `feishu`"):
-        read(lark, b'{"encrypt": "AAAA"}')
+def sealed(raw: bytes, key: str) -> bytes:
+    """An event as Lark sends it once a key for events is set, sealed by another program than ours."""
+    iv = b"0123456789abcdef"
+    command = ["openssl", "enc", "-aes-256-cbc", "-K", hashlib.sha256(key.encode()).hexdigest(), "-iv", iv.hex()]
+    content = subprocess.run(command, input=raw, capture_output=True, check=True).stdout
+    return json.dumps({"encrypt": base64.b64encode(iv + content).decode()}).encode()
+
+
+def opened(lark: FakeLark, raw: bytes, key: str) -> Incoming:
+    return events.read(raw, app_id=lark.app_id, verification_token=lark.verification_token, encrypt_key=key)
+
+
+def test_an_encrypted_event_is_opened_with_the_configured_key(lark: FakeLark) -> None:
+    raw = lark.event(lark.post(CHAT, ANN, "你好"), "e-1")
+    event = opened(lark, sealed(raw, lark.encrypt_key), lark.encrypt_key)
+    assert event == read(lark, raw)
+
+
+@pytest.mark.parametrize("content", ["AAAA", "not base64!", "", "QUJD" * 100])
+def test_what_cannot_be_opened_is_refused(lark: FakeLark, content: str) -> None:
+    with pytest.raises(EventRefused, match="cannot be opened"):
+        opened(lark, json.dumps({"encrypt": content}).encode(), lark.encrypt_key)
+
+
+def test_an_event_sealed_with_another_key_or_without_one_configured_is_refused(lark: FakeLark) -> None:
+    raw = sealed(lark.event(lark.post(CHAT, ANN, "hello"), "e-1"), "another key")
+    with pytest.raises(EventRefused, match="cannot be opened"):
+        opened(lark, raw, lark.encrypt_key)
+    with pytest.raises(EventRefused, match="no key for events is configured"):
+        read(lark, raw)
+
+
+def test_without_the_extra_the_command_that_installs_it_is_named(
+    lark: FakeLark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.ciphers", None)
+    with pytest.raises(EventRefused, match=r"pip install 'oncemore\[feishu\]'"):
+        opened(lark, b'{"encrypt": "AAAA"}', lark.encrypt_key)
 
 
 def test_a_refusal_repeats_nothing_that_came(lark: FakeLark) -> None:
