@@ -1,6 +1,7 @@
 # make demo    the first recovery, whole, on this machine
 # make test    all tests
 # make lint    ruff, mypy, import-linter, and our own check and test over policies/
+# make crash   every crash point of every recovery that runs on a real Codex
 # make bench   speed and memory beside other engines, as ratios
 # make lock    requirements/ anew, after a change of dependencies (needs uv)
 #
@@ -13,7 +14,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SYSTEM := $(VENV)/.$(shell $(PYTHON) -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])')
 
-.PHONY: demo test lint bench lock clean
+.PHONY: demo test lint bench crash lock clean
 .NOTPARALLEL:
 
 demo: $(VENV)/.demo
@@ -29,6 +30,9 @@ lint: $(VENV)/.test
 	@$(BIN)/lint-imports
 	@$(BIN)/oncemore check policies
 	@$(BIN)/oncemore test policies
+
+crash: $(VENV)/.test
+	@ONCEMORE_EVERY_CRASH_POINT=1 $(BIN)/python -m pytest -n auto tests/engine/executor/test_every_crash_point_is_survived.py tests/engine/executor/test_every_recovery_survives_crashes.py
 
 bench: $(VENV)/.bench
 	@$(BIN)/python -m tests.bench

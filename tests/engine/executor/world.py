@@ -80,6 +80,7 @@ class World:
     release: Event
     offset: int = 0
     looks: int = 0
+    policies: Path | None = None
     inside: wiring.House | None = None
     running: list[subprocess.Popen[str]] = field(default_factory=list)
 
@@ -103,7 +104,11 @@ class World:
         (self.folder / "levels.yaml").write_text("".join(f"{name}: {level}\n" for name, level in levels.items()))
         self.configuration.write_text(
             "journal: data/oncemore.db\nlevels: levels.yaml\n"
-            f"runtimes:\n  codex: {{home: codex, environment: [{KEY}]}}\n"
+            f"{'' if self.policies is None else f'policies: {self.policies}' + chr(10)}"
+            f"runtimes:\n  codex:\n    home: codex\n    environment: [{KEY}]\n"
+            f"    capacity: {{url: '{self.model.url}/capacity', path: state,"
+            " available: available, exhausted: exhausted}\n"
+            "reviews: codex\n"
             f"workspaces:\n  notes: {{path: {self.workspace}, owner: ann, level: {level}, revision: {revision},"
             f" role: {role}}}\n"
         )
