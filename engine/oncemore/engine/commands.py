@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from oncemore.engine import events, intake, texts
+from oncemore.engine import deliveries, events, intake
 from oncemore.engine.command_texts import say
 from oncemore.engine.context import lock, wake
 from oncemore.engine.errors import Conflict, NotFound, OncemoreError
@@ -66,7 +66,7 @@ def accept_command(journal: Journal, session: str, arrival: Arrival, *, asked: C
         target, text = _done(journal, row, asked, arrival, now)
         events.append(request, "command", now, name=asked.name.lower(), target=target)
         if text is not None:
-            _freeze(request, text, now)
+            deliveries.put(request, STAGE, text, now)
     return request
 
 
@@ -90,21 +90,6 @@ def _done(
             return _why(session, arrival)
         case Command.HELP:
             return None, say("help", arrival.language)
-
-
-def _freeze(request: str, text: str, now: int) -> None:
-    stored = texts.store(text, now)
-    Delivery.insert(
-        id=f"{request}/{STAGE}",
-        request=request,
-        stage=STAGE,
-        turn=None,
-        text_digest=stored.digest,
-        text_length=stored.length,
-        state="frozen",
-        frozen_at=now,
-    ).execute()
-    events.append(request, "frozen", now, stage=STAGE, text=stored.digest, length=stored.length)
 
 
 def _in_hand(session: Session, sender: str) -> str | None:

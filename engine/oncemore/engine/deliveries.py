@@ -51,21 +51,26 @@ def freeze(context: Context, request: str) -> bool | None:
         except NotFound as error:
             due(request, None, f"nothing to deliver: {error}")
             return None
-        stored = texts.store(text, now)
-        Delivery.insert(
-            id=f"{request}/{stage}",
-            request=request,
-            stage=stage,
-            turn=turn,
-            text_digest=stored.digest,
-            text_length=stored.length,
-            state="frozen",
-            frozen_at=now,
-        ).execute()
+        put(request, stage, text, now, turn)
         due(request, now)
-        events.append(request, "frozen", now, stage=stage, text=stored.digest, length=stored.length)
     context.checkpoint(CrashPoint.AFTER_FREEZE, f"{request}/{stage}")
     return True
+
+
+def put(request: str, stage: str, text: str, now: int, turn: str | None = None) -> None:
+    """Freeze one text at its stage. Inside a transaction."""
+    stored = texts.store(text, now)
+    Delivery.insert(
+        id=f"{request}/{stage}",
+        request=request,
+        stage=stage,
+        turn=turn,
+        text_digest=stored.digest,
+        text_length=stored.length,
+        state="frozen",
+        frozen_at=now,
+    ).execute()
+    events.append(request, "frozen", now, stage=stage, text=stored.digest, length=stored.length)
 
 
 def unsettled(request: str) -> Delivery | None:

@@ -15,7 +15,7 @@ from oncemore.adapters.demo.model import ModelRequest, Say, Script, Shell
 from oncemore.engine.errors import Busy, Refused, Uncertain, Unreadable
 from oncemore.engine.ports import Profile, SessionView, Thread, TurnView, Workspace
 
-HERE = Workspace("/work/space", 1, 2)
+HERE = Workspace("/srv/space", 1, 2)
 OFF = {
     "web_search": "disabled",
     "mcp_servers": {},
