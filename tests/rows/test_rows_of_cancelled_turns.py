@@ -1,0 +1,293 @@
+"""Rows K: a Turn at Antigravity whose trajectory was cancelled is ended once, and only when it is really over."""
+
+# ruff: noqa: N802  (a row bears its id in its name as the catalogue writes it)
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.adapters.antigravity.fake import Look, asked, command, planned, step
+from tests.rows.antigravity_world import FINAL, Desk, Killed, desk, replaced, switched_off, without
+from tests.rows.row import row
+
+from oncemore.adapters.antigravity import reading
+from oncemore.adapters.antigravity.language_server import AntigravityRuntime
+from oncemore.adapters.antigravity.server import LanguageServer
+from oncemore.adapters.antigravity.steps import NORMAL_STOPS, word
+from oncemore.engine import prompts
+from oncemore.engine.context import Context, due
+from oncemore.engine.crashpoints import CrashPoint
+from oncemore.engine.ports import NativeTurn
+from oncemore.engine.tables import Session, Turn
+
+ON = "fake language server"
+SETTLE = "settle-cancelled-turn"
+HOUR = 3_600_000
+WORKING = Look([planned("", "GENERATING", stop="")], run="RUNNING")
+"""What the message is found by after it was sent; every later look is one of the worker's."""
+CANCELLED = Look([planned("I will", calls=["call-1"]), command(state="CANCELED"), planned("", "CANCELED", stop="")])
+
+
+@pytest.fixture
+def d(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken_out: Callable[[object], None]) -> Iterator[Desk]:
+    with desk(tmp_path, monkeypatch, SETTLE, "retry-route", "retry-quota") as made:
+        taken_out(made.w)
+        yield made
+
+
+def settled_at_once(d: Desk, tail: Look) -> None:
+    d.server.after_send(WORKING, tail)
+    request = d.ask()
+    d.work()
+    turn = d.w.first_turn(request)
+    assert (turn["status"], turn["error"], turn["settled_cancel"]) == ("failed", "upstream_transport_failure", 1)
+    assert "may have been executed" in turn["detail"]
+    assert d.books() == (1, 0)
+    # One look, which is two readings, between the start's receipt and the Turn's end.
+    assert d.at[CrashPoint.AFTER_SETTLE] - d.at[CrashPoint.AFTER_START_RECEIPT] == 2
+
+
+def waited_for(d: Desk, *looks: Look, answer: str = "Two parts.") -> None:
+    """The looks are not taken for an end; the answer that comes later is delivered."""
+    d.server.after_send(WORKING, *looks, FINAL)
+    request = d.ask()
+    d.work()
+    assert d.w.first_turn(request)["status"] == "completed"
+    assert d.w.replies() == [answer]
+    assert d.books() == (1, 0)
+
+
+@row(
+    "K1",
+    "A tail of a command that was cancelled ends the Turn at the first complete look, without another cancel.",
+    on=ON,
+    removed=switched_off(SETTLE),
+)
+def test_K01_a_cancelled_command_ends_the_turn_at_the_first_look(d: Desk) -> None:
+    settled_at_once(d, Look([planned("I will", calls=["call-1"]), command(state="CANCELED")]))
+
+
+@row(
+    "K2",
+    "A tail of an answer that was cancelled after a cancelled command ends the Turn at the first complete look.",
+    on=ON,
+    removed=switched_off(SETTLE),
+)
+def test_K02_a_cancelled_answer_behind_a_cancelled_command_ends_the_turn_at_the_first_look(d: Desk) -> None:
+    settled_at_once(d, CANCELLED)
+
+
+@row(
+    "K3",
+    "A tail of half an answer that was cancelled ends the Turn at the first complete look, and is not delivered.",
+    on=ON,
+    removed=switched_off(SETTLE),
+)
+def test_K03_half_an_answer_that_was_cancelled_ends_the_turn_and_is_not_delivered(d: Desk) -> None:
+    settled_at_once(d, Look([planned("There are tw", "CANCELED", stop="")]))
+    assert d.w.replies() == [prompts.FAILED["en"]]
+
+
+@row(
+    "K4",
+    "While an earlier step is still generating, a cancelled tail is waited out and the later answer is delivered.",
+    on=ON,
+    removed=without("steps-ended"),
+)
+def test_K04_an_earlier_step_that_generates_is_waited_for(d: Desk) -> None:
+    waited_for(d, *[Look([planned("Two", "GENERATING", stop=""), command(state="CANCELED")])] * 3)
+
+
+@row(
+    "K5",
+    "A conversation that is idle for a moment between a tool and the answer is waited for.",
+    on=ON,
+    removed=without("last-canceled"),
+)
+def test_K05_a_moment_of_idleness_behind_a_tool_is_waited_for(d: Desk) -> None:
+    waited_for(d, *[Look([planned("I look", calls=["call-1"]), command()])] * 3)
+
+
+@row(
+    "K6",
+    "An idle conversation whose last step is a complete answer is a success.",
+    on=ON,
+    removed=replaced(
+        "telling a complete answer from any other last step",
+        "oncemore.adapters.antigravity.conversation.Invocation.final",
+        property(lambda invocation: None),
+    ),
+)
+def test_K06_a_complete_answer_is_a_success(d: Desk) -> None:
+    waited_for(d)
+
+
+@row(
+    "K7",
+    "A cancelled tail is not taken for an end while any step is in another state than done or cancelled.",
+    on=ON,
+    removed=without("steps-ended", "nothing-pending"),
+)
+@pytest.mark.parametrize("state", ["WAITING", "UNHEARD_OF", "ERROR", "INVALID", "CLEARED"])
+def test_K07_a_step_that_is_neither_done_nor_cancelled_keeps_the_turn_open(d: Desk, state: str) -> None:
+    waited_for(d, *[Look([command(state=state), command("call-2", state="CANCELED")])] * 3)
+
+
+@row(
+    "K8",
+    "A cancelled tail is not taken for an end while the conversation is not known to be idle.",
+    on=ON,
+    removed=without("idle"),
+)
+@pytest.mark.parametrize("run", ["RUNNING", "CANCELING", "BUSY", "UNHEARD_OF"])
+def test_K08_a_conversation_that_is_not_idle_keeps_the_turn_open(d: Desk, run: str) -> None:
+    waited_for(d, *[Look([command(state="CANCELED")], run=run)] * 3)
+
+
+@row(
+    "K9",
+    "Somebody else's input in the conversation comes first: a cancelled tail behind it is not taken for ours.",
+    on=ON,
+    removed=without("no-foreign-input"),
+)
+def test_K09_a_cancelled_tail_behind_somebody_elses_input_is_not_taken_for_ours(d: Desk) -> None:
+    d.server.after_send(WORKING, Look([planned("Two"), asked("not ours"), command(state="CANCELED")]))
+    request = d.ask()
+    d.work()
+    turn = d.w.first_turn(request)
+    assert (turn["settled_cancel"], turn["error"]) == (0, "hard_timeout")
+    assert len(d.server.sends) == 1
+
+
+def _the_first_page(server: LanguageServer, cascade: str) -> Any:
+    answer = server.read("GetCascadeTrajectory", {"cascadeId": cascade})
+    trajectory = answer["trajectory"]
+    return reading._Whole(
+        word(answer.get("status"), "CASCADE_RUN_STATUS_", {}), trajectory, trajectory.get("steps", [])
+    )
+
+
+@row(
+    "K10",
+    "A conversation that could not be read to its last step shows no end, whatever its first steps look like.",
+    on=ON,
+    removed=replaced(
+        "reading on until all steps are there", "oncemore.adapters.antigravity.reading._read", _the_first_page
+    ),
+)
+def test_K10_a_conversation_that_was_read_in_part_shows_no_end(d: Desk) -> None:
+    part = Look([command(state="CANCELED"), planned("Two", "GENERATING", stop="")], page=2, refuses_pages=True)
+    waited_for(d, *[part] * 3)
+
+
+def _remember_only(runtime: AntigravityRuntime, native: NativeTurn) -> None:
+    runtime._mine.cancelled.add(native)
+
+
+@row(
+    "K11",
+    "A Turn whose time is over is cancelled at the server, also while it waits for a permission.",
+    on=ON,
+    removed=replaced(
+        "cancelling at the server when the time is over",
+        "oncemore.adapters.antigravity.language_server.AntigravityRuntime.cancel",
+        _remember_only,
+    ),
+)
+@pytest.mark.parametrize(
+    "stays",
+    [
+        WORKING,
+        Look(
+            [
+                planned("I will", calls=["call-1"]),
+                step("RUN_COMMAND", "WAITING", requestedInteraction={"permission": {}}),
+            ]
+        ),
+    ],
+    ids=["it-works-on", "it-waits-for-a-permission"],
+)
+def test_K11_a_turn_whose_time_is_over_is_still_cancelled_at_the_server(d: Desk, stays: Look) -> None:
+    d.server.after_send(WORKING, stays)
+    request = d.ask()
+    d.work()
+    turn = d.w.first_turn(request)
+    assert (turn["status"], turn["error"], turn["settled_cancel"]) == ("timed_out", "hard_timeout", 0)
+    assert d.books() == (1, 1)
+
+
+@row(
+    "K12",
+    "A Turn settled as cancelled fails, frees its place, is answered by a notice alone and is never sent again.",
+    on=ON,
+    removed=switched_off(SETTLE),
+)
+def test_K12_the_next_message_runs_and_nothing_is_sent_again_in_a_day(d: Desk) -> None:
+    d.server.after_send(WORKING, CANCELLED)
+    d.server.after_send(WORKING, Look([planned("Here.")], executors=[("NO_TOOL_CALL", 0)]))
+    first, second = d.ask("Write it."), d.ask("Are you there?")
+    d.work()
+    assert (d.w.first_turn(first)["error"], d.w.first_turn(second)["status"]) == (
+        "upstream_transport_failure",
+        "completed",
+    )
+    assert sorted(d.w.replies()) == sorted([prompts.FAILED["en"], "Here."])
+    assert d.w.row("select active_turn from session") == {"active_turn": None}
+    d.work(*(hour * HOUR for hour in (1, 6, 12, 24)))
+    assert d.books() == (2, 0)
+    assert len(d.w.replies()) == 2
+
+
+def _begun_anew(context: Context, turn: Turn, native: NativeTurn) -> bool:
+    with context.journal.transaction():
+        now = context.journal.advance_clock().ms
+        Turn.update(status="queued", started_at=None).where(Turn.id == turn.id).execute()
+        Session.update(active_turn=None).where(Session.id == turn.session).execute()
+        due(turn.request, now)
+    return True
+
+
+@row(
+    "K13",
+    "After a crash before the settling, the same look gives the same answer, and nothing is sent again.",
+    on=ON,
+    removed=replaced(
+        "going on with a Turn that was left running, instead of beginning it anew",
+        "oncemore.engine.reconciliation._settle_run",
+        _begun_anew,
+    ),
+)
+def test_K13_after_a_crash_the_same_look_gives_the_same_answer(d: Desk) -> None:
+    d.server.after_send(WORKING, CANCELLED)
+    request = d.ask()
+
+    def kill(point: CrashPoint, about: str) -> None:
+        if point is CrashPoint.WHILE_RUNNING:
+            raise Killed
+
+    d.on = kill
+    with pytest.raises(Killed):
+        d.work()
+    assert d.w.first_turn(request)["status"] == "running"
+    d.on = lambda point, about: None
+    d.work()
+    turn = d.w.first_turn(request)
+    assert (turn["status"], turn["error"], turn["settled_cancel"]) == ("failed", "upstream_transport_failure", 1)
+    assert d.books() == (1, 0)
+
+
+@row(
+    "K14",
+    "An answer that ends done because its stream broke is no complete answer, and no cancelled tail either.",
+    on=ON,
+    removed=replaced(
+        "telling a broken stream from an answer's own end",
+        "oncemore.adapters.antigravity.conversation.NORMAL_STOPS",
+        NORMAL_STOPS | {"CLIENT_STREAM_ERROR"},
+    ),
+)
+def test_K14_an_answer_whose_stream_broke_is_no_complete_answer(d: Desk) -> None:
+    waited_for(d, *[Look([planned("There are tw", stop="CLIENT_STREAM_ERROR")])] * 3)
