@@ -1,7 +1,5 @@
 """Rows K: a Turn at Antigravity whose trajectory was cancelled is ended once, and only when it is really over."""
 
-# ruff: noqa: N802  (a row bears its id in its name as the catalogue writes it)
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
