@@ -24,10 +24,11 @@ from typing import Any, cast
 from oncemore.adapters import wiring
 from oncemore.adapters.codex import count
 from oncemore.adapters.codex.home import write_config
+from oncemore.adapters.codex.runtime import CodexRuntime
 from oncemore.adapters.demo.model import Hang, ModelRequest, Say, Script, ScriptedModel, Shell
 from oncemore.adapters.inbox import Inbox
 from oncemore.engine.crashpoints import Checkpoint, unobserved
-from oncemore.engine.ports import Source
+from oncemore.engine.ports import Profile, SessionView, Source, Thread, Workspace
 from oncemore.engine.rulebook import Rulebook
 from oncemore.engine.worker import Worker
 from oncemore.rules.case import Evidence, Reading
@@ -279,3 +280,22 @@ def world(folder: Path) -> Iterator[World]:
 def hanging(world: World) -> Callable[[ModelRequest], Script]:
     """A reply that never comes while the world lasts."""
     return lambda request: Hang(world.release, Say("Too late."))
+
+
+def turn_of_another_program(world: World, text: str = "What did you write?") -> None:
+    """Another program of the person's runs a turn of its own in the Session's thread."""
+    home, thread = str(world.folder / "codex"), world.rows("select thread from session_thread")[0]["thread"]
+    found = world.workspace.stat()
+    folder = Workspace(
+        str(world.workspace), found.st_dev, found.st_ino, os.open(world.workspace, os.O_RDONLY | os.O_DIRECTORY)
+    )
+    view, profile = SessionView("elsewhere", "codex", home, (Thread("codex", home, thread),)), Profile("read_only")
+    runtime = CodexRuntime(passed_on=[KEY])
+    try:
+        runtime.load(view, profile, folder)
+        native = runtime.start(view, "not-of-oncemore", text, profile)
+        while not runtime.observe(native, 5).ended:
+            pass
+    finally:
+        runtime.close()
+        folder.close()
