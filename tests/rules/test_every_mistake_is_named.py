@@ -107,3 +107,9 @@ def test_levels_are_compared_with_policies_that_have_mistakes(tmp_path: Path) ->
     write(tmp_path, policy(more="colour: red\n"))
     write(tmp_path, "p: enforce\nq: enforce\n", "levels.yaml")
     assert [code for code, _ in found(tmp_path)] == ["R405", "R201"]
+
+
+def test_a_misspelt_key_is_one_mistake_not_two(tmp_path: Path) -> None:
+    text = policy(gate("native.latest").replace("otherwise", "otherwize"))
+    [found] = check_paths([write(tmp_path, text)])
+    assert (found.code, found.help) == ("R201", "did you mean `otherwise`?")

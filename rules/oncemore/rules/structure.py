@@ -40,10 +40,26 @@ def validate(model: type[Model], document: Document, node: Node, path: Sequence[
     try:
         return model.model_validate(node.value)
     except ValidationError as failure:
-        for error in _one_for_each_place(failure):
+        errors = _one_for_each_place(failure)
+        misspelt = _misspelt(model, errors)
+        for error in errors:
+            if error["type"] == "missing" and error["loc"] in misspelt:
+                continue  # the misspelt key beside it says so already
             if found := _diagnostic(model, document, node, path, error):
                 document.diagnostics.append(found)
     return None
+
+
+def _misspelt(model: type[BaseModel], errors: Sequence[Mapping[str, Any]]) -> set[tuple[str | int, ...]]:
+    """The places of missing keys for which a key of nearly that name stands beside."""
+    places: set[tuple[str | int, ...]] = set()
+    for error in errors:
+        if error["type"] == "extra_forbidden":
+            within = error["loc"][:-1]
+            close = nearest(str(error["loc"][-1]), _allowed(model, within))
+            if close is not None:
+                places.add((*within, close))
+    return places
 
 
 def _one_for_each_place(failure: ValidationError) -> list[dict[str, Any]]:
