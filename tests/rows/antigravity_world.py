@@ -19,8 +19,10 @@ from tests.engine.executor.world import KEY, Room, World, world
 from tests.rows.row import Removal
 
 from oncemore.adapters import wiring
+from oncemore.adapters.antigravity import reading
 from oncemore.adapters.antigravity.language_server import AntigravityRuntime, Limits
 from oncemore.adapters.antigravity.server import LanguageServer
+from oncemore.adapters.antigravity.steps import word
 from oncemore.adapters.antigravity.token import Token
 from oncemore.adapters.configuration import Configuration
 from oncemore.adapters.inbox import Inbox
@@ -168,3 +170,11 @@ def switched_off(policy: str) -> Removal:
 def replaced(says: str, target: str, replacement: object) -> Removal:
     """One function or value of ours, by its dotted name, and what stands in its place."""
     return Removal(says, lambda monkeypatch, _: monkeypatch.setattr(target, replacement))
+
+
+def the_first_page(server: LanguageServer, cascade: str) -> Any:
+    """A reading that stops at the first page, however many steps there are; it stands in for the real one."""
+    answer = server.read("GetCascadeTrajectory", {"cascadeId": cascade})
+    trajectory = answer["trajectory"]
+    run = word(answer.get("status"), "CASCADE_RUN_STATUS_", {})
+    return reading._Whole(run, trajectory, trajectory.get("steps", []))

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.adapters.antigravity.fake import Look, asked, command, planned, step
-from tests.rows.antigravity_world import FINAL, Desk, Killed, desk, replaced, switched_off, without
+from tests.rows.antigravity_world import FINAL, Desk, Killed, desk, replaced, switched_off, the_first_page, without
 from tests.rows.row import row
 
-from oncemore.adapters.antigravity import reading
 from oncemore.adapters.antigravity.language_server import AntigravityRuntime
-from oncemore.adapters.antigravity.server import LanguageServer
-from oncemore.adapters.antigravity.steps import NORMAL_STOPS, word
+from oncemore.adapters.antigravity.steps import NORMAL_STOPS
 from oncemore.engine import prompts
 from oncemore.engine.context import Context, due
 from oncemore.engine.crashpoints import CrashPoint
@@ -160,20 +157,12 @@ def test_K09_a_cancelled_tail_behind_somebody_elses_input_is_not_taken_for_ours(
     assert len(d.server.sends) == 1
 
 
-def _the_first_page(server: LanguageServer, cascade: str) -> Any:
-    answer = server.read("GetCascadeTrajectory", {"cascadeId": cascade})
-    trajectory = answer["trajectory"]
-    return reading._Whole(
-        word(answer.get("status"), "CASCADE_RUN_STATUS_", {}), trajectory, trajectory.get("steps", [])
-    )
-
-
 @row(
     "K10",
     "A conversation that could not be read to its last step shows no end, whatever its first steps look like.",
     on=ON,
     removed=replaced(
-        "reading on until all steps are there", "oncemore.adapters.antigravity.reading._read", _the_first_page
+        "reading on until all steps are there", "oncemore.adapters.antigravity.reading._read", the_first_page
     ),
 )
 def test_K10_a_conversation_that_was_read_in_part_shows_no_end(d: Desk) -> None:
