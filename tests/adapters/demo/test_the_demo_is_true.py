@@ -5,41 +5,17 @@ from __future__ import annotations
 import json
 import os
 import re
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import yaml
+from tests.adapters.demo.told import told as play
 
-from oncemore.adapters import demo
 from oncemore.adapters.demo.place import KEY
-from oncemore.adapters.demo.story import run
-from oncemore.rules.shipped import shipped_policies
-
-
-@dataclass
-class Told:
-    folder: Path
-    result: int
-    lines: list[str]
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self.lines)
-
-    def rows(self, query: str) -> list[dict[str, Any]]:
-        with closing(sqlite3.connect(f"file:{self.folder}/data/oncemore.db?mode=ro", uri=True)) as database:
-            database.row_factory = sqlite3.Row
-            return [dict(row) for row in database.execute(query)]
 
 
 def test_the_demo_tells_one_recovery_and_every_word_of_it_holds(tmp_path: Path) -> None:
-    told = Told(tmp_path / "demo", -1, [])
-    told.result = run(told.folder, told.lines.append)
+    told = play(tmp_path / "demo")
     assert told.result == 0, told.text
     assert "NO " not in told.text
     assert KEY not in os.environ
@@ -84,14 +60,3 @@ def test_the_demo_tells_one_recovery_and_every_word_of_it_holds(tmp_path: Path) 
     pids = re.findall(r"process (\d+), thread", told.text)
     assert len(set(pids)) == 2
     assert not any(Path(f"/proc/{pid}/exe").exists() and "codex" in os.readlink(f"/proc/{pid}/exe") for pid in pids)
-
-
-def test_the_demos_policy_is_the_shipped_one_but_for_the_time_it_waits() -> None:
-    own_policy = yaml.safe_load((Path(demo.__file__).parent / "policies" / "continue-unfinished-work.yaml").read_text())
-    shipped = yaml.safe_load((shipped_policies() / "continue-unfinished-work.yaml").read_text())
-    assert own_policy != shipped
-    for policy in (own_policy, shipped):
-        (backoff,) = (gate for gate in policy["gates"] if gate.get("id") == "backoff")
-        backoff["why"] = ""
-        backoff["require"] = re.sub(r'"\d+s"', '"a time"', backoff["require"])
-    assert own_policy == shipped

@@ -86,8 +86,15 @@ def doctor(ctx: click.Context, home: Path | None, format_: str) -> None:
     help="Where it happens; kept for looking further.",
 )
 @click.option("--codex", type=click.Path(path_type=Path), metavar="PATH", help="The Codex program; else the extra's.")
+@click.option(
+    "--story",
+    type=click.Choice(["unfinished", "cancelled"]),
+    default="unfinished",
+    show_default=True,
+    help="Which recovery is played.",
+)
 @click.pass_context
-def demo(ctx: click.Context, folder: Path, codex: Path | None) -> None:
+def demo(ctx: click.Context, folder: Path, codex: Path | None, story: str) -> None:
     """Play one recovery whole, on this machine.
 
     A real Codex talks to a scripted model: no account and no network is needed.
@@ -96,7 +103,7 @@ def demo(ctx: click.Context, folder: Path, codex: Path | None) -> None:
     """
     from oncemore.adapters.demo.story import run
 
-    ctx.exit(run(folder, output.say, codex=codex))
+    ctx.exit(run(folder, output.say, codex=codex, story=story))
 
 
 def _owner() -> str:

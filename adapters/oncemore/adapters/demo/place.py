@@ -9,11 +9,11 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import yaml
 
@@ -36,6 +36,9 @@ KEY: Final = "ONCEMORE_DEMO_KEY"
 
 OBSERVE_AGAIN: Final = "1s"
 """How soon a case is looked at again that waits for something without a time, such as a record still being written."""
+
+OWN_POLICIES: Final = Path(__file__).parent / "policies"
+"""The shipped policies whose times are too long for a demo, with shorter ones."""
 
 TEXTS: Final = {
     "source/one.txt": "Part one: the notes of the first half of the year.\n",
@@ -111,39 +114,88 @@ def taken(folder: Path) -> Iterator[Place]:
 
 
 def furnish(place: Place, model: str, codex: Path | None) -> None:
-    """Write everything that stands in the folder before anybody asks for anything.
+    """Write everything of the story of unfinished work that stands there before anybody asks for anything.
 
     Args:
         model: the base address of the model.
         codex: the program; None for the one that comes with Oncemore's extra.
     """
-    for folder in (place.home, place.workspace, place.workspace / "source"):
-        folder.mkdir(mode=0o700)
-    write_config(place.home, model, KEY)
+    workspace = {"level": "workspace_write"}
+    lay_out(place, [POLICY], {"codex": codex_runtime(place, model, codex)}, workspace)
+    (place.workspace / "source").mkdir(mode=0o700)
     place.bring_source("part-one.md")
-    policies = place.folder / "policies"
-    policies.mkdir(mode=0o700)
-    own = Path(__file__).parent / "policies" / f"{POLICY}.yaml"
-    _write(policies / own.name, own.read_text(encoding="utf-8"))
-    shutil.copytree(shipped_policies() / GROUPS, policies / GROUPS)
-    _write(policies / "levels.yaml", f"{POLICY}: enforce\n")
-    _write(place.file, _configuration(codex))
 
 
-def _configuration(codex: Path | None) -> str:
-    program = {} if codex is None else {"binary": str(codex)}
+def lay_out(
+    place: Place,
+    policies: Sequence[str],
+    runtimes: Mapping[str, Mapping[str, Any]],
+    workspace: Mapping[str, Any],
+    **more: Any,
+) -> None:
+    """Write the workspace's folder, the policies with their levels, and the operator's configuration.
+
+    Args:
+        policies: their names; each is taken from the demo's own where it has a time to shorten, else from the shipped.
+        runtimes, workspace: their entries as the configuration has them; of the workspace what differs from story to
+            story.
+        more: further entries of the configuration.
+    """
+    place.workspace.mkdir(mode=0o700)
+    folder = place.folder / "policies"
+    folder.mkdir(mode=0o700)
+    for name in policies:
+        file = OWN_POLICIES / f"{name}.yaml"
+        if not file.is_file():
+            file = shipped_policies() / file.name
+        _write(folder / file.name, file.read_text(encoding="utf-8"))
+    shutil.copytree(shipped_policies() / GROUPS, folder / GROUPS)
+    _write(folder / "levels.yaml", "".join(f"{name}: enforce\n" for name in policies))
     written = {
         "journal": "data/oncemore.db",
         "policies": "policies",
         "levels": "policies/levels.yaml",
-        "runtimes": {"codex": {"home": "codex", **program, "environment": [KEY]}},
-        "workspaces": {
-            WORKSPACE: {"path": "workspace", "owner": OWNER, "level": "workspace_write", "revision": 1},
-        },
+        "runtimes": {name: dict(entry) for name, entry in runtimes.items()},
+        "workspaces": {WORKSPACE: {"path": "workspace", "owner": OWNER, **workspace, "revision": 1}},
         "worker": {"observe_again": OBSERVE_AGAIN},
+        **more,
     }
-    text: str = yaml.safe_dump(written, sort_keys=False)
-    return text
+    _write(place.file, yaml.safe_dump(written, sort_keys=False))
+
+
+def codex_runtime(place: Place, model: str, codex: Path | None) -> dict[str, Any]:
+    """Codex's entry in the configuration, its home made with the model's address in it."""
+    place.home.mkdir(mode=0o700)
+    write_config(place.home, model, KEY)
+    program = {} if codex is None else {"binary": str(codex)}
+    return {"home": "codex", **program, "environment": [KEY]}
+
+
+def antigravity_runtime(place: Place, url: str, token: str) -> dict[str, Any]:
+    """The language server's entry in the configuration, its token in a file that only we may read."""
+    (place.folder / "antigravity").mkdir(mode=0o700)
+    _write(place.folder / "antigravity" / "token", token)
+    return {
+        "home": "antigravity",
+        "server": url,
+        "token": {"file": "antigravity/token"},
+        "planners": {mode: {"requestedModel": {"model": "scripted"}} for mode in ("workspace_write", "read_only")},
+    }
+
+
+def capacity(model: str) -> dict[str, Any]:
+    """The entry of a route's capacity that asks the scripted model.
+
+    Args:
+        model: its address without a path.
+    """
+    return {
+        "url": f"{model}/capacity",
+        "path": "state",
+        "available": "available",
+        "exhausted": "exhausted",
+        "spread": OBSERVE_AGAIN,
+    }
 
 
 def _mark(folder: Path) -> int:

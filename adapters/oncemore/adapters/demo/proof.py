@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from oncemore.adapters.wire import Wire
+from oncemore.engine import texts
 from oncemore.engine.canonical import canonical, digest
 from oncemore.engine.errors import Unreadable
-from oncemore.engine.tables import Attempt, Delivery, Event, Turn
+from oncemore.engine.tables import Attempt, Decision, DecisionPass, Delivery, Event, Turn
 
 COUNT_SECONDS = 60
 
@@ -52,6 +53,54 @@ class Artifact:
 def turn_digest(turn: str) -> str:
     """Digest over every column of a Turn's row."""
     return digest(canonical(Turn.select().where(Turn.id == turn).dicts().get()))
+
+
+def turn(request: str, phase: str, ordinal: int = 1) -> str:
+    """The id of a Turn of the Request: its only one of that phase, or the one with that number."""
+    rows = list(Turn.select(Turn.id).where(Turn.request == request, Turn.phase == phase).order_by(Turn.position))
+    return str(rows[ordinal - 1].id)
+
+
+def delivery_digest(request: str, stage: str) -> str:
+    """Digest over every column of a Delivery's row."""
+    return digest(
+        canonical(Delivery.select().where(Delivery.request == request, Delivery.stage == stage).dicts().get())
+    )
+
+
+def delivered(request: str) -> list[str]:
+    """The stages of what reached the person and was read back, in order."""
+    rows = Delivery.select().where(Delivery.request == request, Delivery.state == "verified")
+    return [row.stage for row in rows.order_by(Delivery.frozen_at)]
+
+
+def said(request: str) -> list[str]:
+    """What reached the person and was read back, in order."""
+    rows = Delivery.select().where(Delivery.request == request, Delivery.state == "verified")
+    return [texts.fetch(row.text_digest) for row in rows.order_by(Delivery.frozen_at)]
+
+
+def waits(request: str, policy: str, gate: str) -> bool:
+    """Whether a policy has waited at one of its gates for the Request."""
+    found = Decision.select().where(
+        Decision.request == request,
+        Decision.policy == policy,
+        Decision.outcome == "wait",
+        Decision.reason_gate == gate,
+    )
+    return bool(found.exists())
+
+
+def looks(request: str) -> list[tuple[int, str | None]]:
+    """The looks at a running Turn that were judged, in order: when the runtime was read, and which policy fired on it.
+
+    Looks that change nothing are one with the first of them.
+    """
+    passes = DecisionPass.select().where(DecisionPass.request == request, DecisionPass.stage == "in_turn")
+    return [
+        (int(json.loads(one.stored)["case"]["facts"]["native.read"]["observed_at"]), one.fired)
+        for one in passes.order_by(DecisionPass.at)
+    ]
 
 
 def happened(request: str) -> tuple[int, int, int, int]:

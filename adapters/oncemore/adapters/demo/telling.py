@@ -15,7 +15,7 @@ from oncemore.engine import texts
 from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.explanation import sentence
 from oncemore.engine.journal_records import of_pass
-from oncemore.engine.tables import Delivery, Event, Request, Turn
+from oncemore.engine.tables import Attempt, Delivery, Event, Request, Session, Turn
 
 Say = Callable[[str], None]
 
@@ -33,9 +33,12 @@ class Teller:
 
     Attributes:
         processes: ids of the Codex processes seen running a Turn of it, by the Turn.
+
+    Args:
+        runtime: the Codex that runs Turns of it; None where none does.
     """
 
-    def __init__(self, request: str, runtime: CodexRuntime, say: Say) -> None:
+    def __init__(self, request: str, runtime: CodexRuntime | None, say: Say) -> None:
         self.processes: dict[str, int] = {}
         self._request = request
         self._runtime = runtime
@@ -69,20 +72,28 @@ class Teller:
                 judged = [one for one in of_pass(body["decision_pass"]) if one["outcome"] != "not_concerned"]
                 return [f"decided ({body['stage']}): {sentence(one, 'en')}" for one in judged]
             case "reserved":
-                return [f"the one try is reserved: {body['turn']}"]
+                kind = Attempt.get(Attempt.turn == body["turn"]).kind
+                return [f"{'a' if kind == 'quota' else 'the one'} try is reserved: {body['turn']}"]
             case "answered":
                 return ["the Request is answered; nothing is left to do"]
             case _:
                 return [f"{kind}: {json.dumps(body, ensure_ascii=False)}"]
 
     def _started(self, body: dict[str, Any]) -> list[str]:
-        pid = dict(self._runtime.processes()).get(body["thread"])
+        processes = {} if self._runtime is None else dict(self._runtime.processes())
+        pid = processes.get(body["thread"])
+        if pid is None and self._at_the_server(body["turn"]):
+            return [f"the language server runs the Turn {body['turn']}: {body['thread']}, its turn {body['native']}"]
         if pid is not None:
             self.processes[body["turn"]] = pid
         return [
             f"Codex runs the Turn {body['turn']}: process {'unknown' if pid is None else pid}, "
             f"thread {body['thread']}, its turn {body['native']}"
         ]
+
+    def _at_the_server(self, turn: str) -> bool:
+        row = Turn.get_by_id(turn)
+        return row.phase != "review" and Session.get_by_id(row.session).runtime == "antigravity"
 
     def _ended(self, body: dict[str, Any]) -> list[str]:
         lines = [f"the Turn ended: {body['status']}" + (f", {body['error']}" if body["error"] != "none" else "")]
@@ -95,4 +106,5 @@ class Teller:
 
     def _delivered(self, stage: str) -> list[str]:
         row = Delivery.get(Delivery.request == self._request, Delivery.stage == stage)
-        return [f'answered to the person, and read back: "{texts.fetch(row.text_digest)}"']
+        how = "told to" if stage == "notice" else "answered to"
+        return [f'{how} the person, and read back: "{texts.fetch(row.text_digest)}"']
