@@ -16,6 +16,8 @@ import pytest
 import yaml
 from tests.rows.row import Removal
 
+from oncemore.engine.journal import Journal
+from oncemore.engine.tables import database
 from oncemore.rules import floor
 from oncemore.rules.loading import digest_of
 from oncemore.rules.shipped import shipped_policies
@@ -24,7 +26,7 @@ from oncemore.rules.shipped import shipped_policies
 def gate(*ids: str) -> Removal:
     """Take gates out: by their ids in the policies and groups, and by `floor/ID` in the floor."""
     own = {id for id in ids if not id.startswith(floor.PREFIX)}
-    below = {id.removeprefix(floor.PREFIX) for id in ids} - own
+    below = {id.removeprefix(floor.PREFIX) for id in ids if id.startswith(floor.PREFIX)}
 
     def apply(monkeypatch: pytest.MonkeyPatch, world: Any) -> None:
         if own:
@@ -75,6 +77,23 @@ def guard(path: str, replacement: Any, says: str = "") -> Removal:
     parts = path.split(".")
     words = says or f"`{'.'.join(parts[2:])}`"
     return Removal(words, lambda monkeypatch, _: monkeypatch.setattr(*_found(parts), replacement))
+
+
+def ledger() -> Removal:
+    """Let the journal take any Attempt, whatever was tried before."""
+
+    def apply(monkeypatch: pytest.MonkeyPatch, world: Any) -> None:
+        made = Journal.__init__
+
+        def without(journal: Journal, *arguments: Any, **options: Any) -> None:
+            made(journal, *arguments, **options)
+            database.execute_sql("drop trigger if exists attempt_after_last")
+            database.execute_sql("drop trigger if exists attempt_after_cancel")
+            database.execute_sql("pragma ignore_check_constraints = on")
+
+        monkeypatch.setattr(Journal, "__init__", without)
+
+    return Removal("the journal's own refusal of a further Attempt", apply)
 
 
 def all_of(says: str, *removals: Removal) -> Removal:

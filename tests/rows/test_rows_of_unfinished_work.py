@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.engine.executor.world import BACKOFF, CONTINUES, World, reported, turn_of_another_program
-from tests.rows.removals import all_of, clause, gate, guard, without_policy
+from tests.rows.removals import all_of, clause, gate, guard, ledger, without_policy
 from tests.rows.row import row
 
 from oncemore.adapters.demo.model import Fail, ModelRequest, Say, Shell
@@ -16,7 +16,7 @@ from oncemore.engine import intake, prompts, response
 from oncemore.engine.context import Context
 from oncemore.engine.errors import Uncertain
 from oncemore.engine.ports import Receipt, Search, SourceRef
-from oncemore.engine.tables import InboxMessage
+from oncemore.engine.tables import Request
 
 CODEX = "real Codex"
 CONTINUE = "continue-unfinished-work"
@@ -87,9 +87,9 @@ def test_U02_a_valid_report_with_every_proof_is_continued_once(w: World) -> None
     artifact, first = w.artifact(), w.first_turn(request)
     reply = w.row("select * from inbox_reply")
     run(w, BACKOFF, 2 * BACKOFF, 100 * BACKOFF)
+    assert (w.model.calls, len(w.native_turns())) == (4, 2)
     assert (w.artifact(), w.first_turn(request)) == (artifact, first)
     assert w.artifact("two.md")[0] == b"two"
-    assert (w.model.calls, len(w.native_turns())) == (4, 2)
     assert w.replies() == ["Part one is written.", "Part two is written."]
     assert w.rows("select * from inbox_reply order by at, id")[0] == reply
 
@@ -209,6 +209,7 @@ def test_U08_a_stop_lets_no_continuation_start(w: World) -> None:
         "that only a person's own Turn is continued, and that one try is the only one",
         clause(CONTINUE, 'turn.phase == "business"'),
         gate("nothing-used"),
+        ledger(),
     ),
 )
 def test_U10_a_second_report_is_not_continued(w: World) -> None:
@@ -228,6 +229,7 @@ def test_U10_a_second_report_is_not_continued(w: World) -> None:
         "that quota retries follow only a person's own Turn or one another, and no other try",
         clause("retry-quota", 'turn.phase in ["business", "quota"]'),
         gate("nothing-else-used"),
+        ledger(),
     ),
 )
 def test_U11_a_failed_continuation_is_not_tried_again(w: World) -> None:
@@ -293,17 +295,9 @@ def test_U18_a_queued_message_goes_first(w: World) -> None:
 
 def in_the_message(context: Context, request: str, word: str) -> str:
     """A continuation's input put into the person's own message, as it must never be."""
-    row = w_message(request)
-    Inbox(context.journal).edit(row.id, f"{row.id}: go on")
+    message = Request.get_by_id(request).message
+    Inbox(context.journal).edit(message, "Write one.md and two.md. Go on.")
     return prompts.continuation_input(word)
-
-
-def w_message(request: str) -> InboxMessage:
-    from oncemore.engine.tables import Request
-
-    found = InboxMessage.get_by_id(Request.get_by_id(request).message)
-    assert isinstance(found, InboxMessage)
-    return found
 
 
 @row(
