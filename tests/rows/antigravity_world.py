@@ -28,9 +28,11 @@ from oncemore.adapters.configuration import Configuration
 from oncemore.adapters.inbox import Inbox
 from oncemore.adapters.wire import Wire
 from oncemore.engine import intake
+from oncemore.engine.context import Context, due
 from oncemore.engine.crashpoints import CrashPoint
-from oncemore.engine.ports import Source
+from oncemore.engine.ports import NativeTurn, Source
 from oncemore.engine.rulebook import Rulebook
+from oncemore.engine.tables import Session, Turn
 from oncemore.rules import floor
 from oncemore.rules.loading import load_policies
 from oncemore.rules.policy import Gate
@@ -39,6 +41,9 @@ from oncemore.rules.shipped import shipped_policies
 STEP = 60_000.0
 """Milliseconds that pass, for the worker that watches, from one look to the next: a Turn that never ends is interrupted
 after some fifteen looks, and no test waits for it."""
+
+WORKING = Look([planned("", "GENERATING", stop="")], run="RUNNING")
+"""What the message is found by after it was sent; every later look is one of the worker's."""
 
 FINAL = Look([planned("Two parts.")], executors=[("NO_TOOL_CALL", 0)])
 """A complete answer."""
@@ -56,6 +61,7 @@ class Desk:
         at: how often the server was asked for the conversation when each crash point was last reached.
         on: told of every crash point; may end the process.
         source: what stands around the Inbox.
+        context: of the worker that works now or worked last.
     """
 
     w: World
@@ -65,6 +71,7 @@ class Desk:
     passed: Counter[str] = field(default_factory=Counter)
     on: Callable[[CrashPoint, str], None] = lambda point, about: None
     source: Callable[[Inbox], Source] = lambda inbox: inbox
+    context: Context | None = None
 
     def ask(self, text: str = "How many parts?", **more: Any) -> str:
         with self.w.house() as house:
@@ -110,7 +117,7 @@ class Desk:
             server = LanguageServer(wire, self.server.base_url, Token(environment="LANGUAGE_SERVER_TOKEN"))
             limits = Limits(pause=0.001, looks=5, cancel_seconds=0.2)
             runtime = AntigravityRuntime(server, PLANNERS, limits=limits, clock=self.w.now)
-            context = made._context
+            context = self.context = made._context
             context.ports = replace(
                 context.ports,
                 runtimes={**context.ports.runtimes, "antigravity": runtime},
@@ -178,3 +185,13 @@ def the_first_page(server: LanguageServer, cascade: str) -> Any:
     trajectory = answer["trajectory"]
     run = word(answer.get("status"), "CASCADE_RUN_STATUS_", {})
     return reading._Whole(run, trajectory, trajectory.get("steps", []))
+
+
+def begun_anew(context: Context, turn: Turn, native: NativeTurn) -> bool:
+    """A Turn that was left running is put back into the queue; it stands in for looking at what became of it."""
+    with context.journal.transaction():
+        now = context.journal.advance_clock().ms
+        Turn.update(status="queued", started_at=None).where(Turn.id == turn.id).execute()
+        Session.update(active_turn=None).where(Session.id == turn.session).execute()
+        due(turn.request, now)
+    return True

@@ -7,22 +7,29 @@ from pathlib import Path
 
 import pytest
 from tests.adapters.antigravity.fake import Look, asked, command, planned, step
-from tests.rows.antigravity_world import FINAL, Desk, Killed, desk, replaced, switched_off, the_first_page, without
+from tests.rows.antigravity_world import (
+    FINAL,
+    WORKING,
+    Desk,
+    Killed,
+    begun_anew,
+    desk,
+    replaced,
+    switched_off,
+    the_first_page,
+    without,
+)
 from tests.rows.row import row
 
 from oncemore.adapters.antigravity.language_server import AntigravityRuntime
 from oncemore.adapters.antigravity.steps import NORMAL_STOPS
 from oncemore.engine import prompts
-from oncemore.engine.context import Context, due
 from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.ports import NativeTurn
-from oncemore.engine.tables import Session, Turn
 
 ON = "fake language server"
 SETTLE = "settle-cancelled-turn"
 HOUR = 3_600_000
-WORKING = Look([planned("", "GENERATING", stop="")], run="RUNNING")
-"""What the message is found by after it was sent; every later look is one of the worker's."""
 CANCELLED = Look([planned("I will", calls=["call-1"]), command(state="CANCELED"), planned("", "CANCELED", stop="")])
 
 
@@ -228,15 +235,6 @@ def test_K12_the_next_message_runs_and_nothing_is_sent_again_in_a_day(d: Desk) -
     assert len(d.w.replies()) == 2
 
 
-def _begun_anew(context: Context, turn: Turn, native: NativeTurn) -> bool:
-    with context.journal.transaction():
-        now = context.journal.advance_clock().ms
-        Turn.update(status="queued", started_at=None).where(Turn.id == turn.id).execute()
-        Session.update(active_turn=None).where(Session.id == turn.session).execute()
-        due(turn.request, now)
-    return True
-
-
 @row(
     "K13",
     "After a crash before the settling, the same look gives the same answer, and nothing is sent again.",
@@ -244,7 +242,7 @@ def _begun_anew(context: Context, turn: Turn, native: NativeTurn) -> bool:
     removed=replaced(
         "going on with a Turn that was left running, instead of beginning it anew",
         "oncemore.engine.reconciliation._settle_run",
-        _begun_anew,
+        begun_anew,
     ),
 )
 def test_K13_after_a_crash_the_same_look_gives_the_same_answer(d: Desk) -> None:

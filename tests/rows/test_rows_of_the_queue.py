@@ -1,0 +1,456 @@
+"""Rows Q: what people say is taken in once, waits in its own place, and is neither moved, lost nor done twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.adapters.feishu.fake import FakeLark
+from tests.adapters.wiring.conftest import SECRET, Chat, chatting
+from tests.engine.executor.world import KEY, World, world
+from tests.rows.antigravity_world import FINAL, WORKING, Desk, Killed, begun_anew, desk, replaced
+from tests.rows.row import Removal, row
+
+from oncemore.adapters.codex import failure
+from oncemore.adapters.demo.model import Fail, Say
+from oncemore.adapters.feishu.events import EventRefused
+from oncemore.adapters.grants import ConfiguredGrants
+from oncemore.adapters.inbox import Inbox
+from oncemore.adapters.wiring import Arrived
+from oncemore.engine import deliveries, dispatch, intake, prompts, texts
+from oncemore.engine.context import Context
+from oncemore.engine.crashpoints import CrashPoint
+from oncemore.engine.errors import Conflict, Refused
+from oncemore.engine.journal import Journal
+from oncemore.engine.ports import GrantReading, GrantRef, Search, SourceRef
+from oncemore.engine.tables import Request, Session, Turn
+
+LANGUAGE_SERVER, LARK = "fake language server", "fake Lark"
+HOUR = 3_600_000
+
+
+@pytest.fixture
+def d(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken_out: Callable[[object], None]) -> Iterator[Desk]:
+    with desk(tmp_path, monkeypatch, "retry-route") as made:
+        taken_out(made.w)
+        yield made
+
+
+@pytest.fixture
+def chat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken_out: Callable[[object], None]) -> Iterator[Chat]:
+    monkeypatch.setenv(SECRET, FakeLark.app_secret)
+    tmp_path.chmod(0o755)
+    with chatting(tmp_path) as made:
+        taken_out(made)
+        yield made
+
+
+@pytest.fixture
+def w(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken_out: Callable[[object], None]) -> Iterator[World]:
+    monkeypatch.setenv(KEY, "none")
+    with world(tmp_path) as made:
+        taken_out(made)
+        yield made
+
+
+def _whatever_it_says(session: str, arrival: intake.Arrival) -> str | None:
+    found = intake.known(Session.get_by_id(session).source, arrival.message)
+    return None if found is None else str(found.id)
+
+
+@row(
+    "Q1",
+    "The same message with other content is refused, and the first content is what is done.",
+    on=LANGUAGE_SERVER,
+    removed=replaced(
+        "comparing a message that comes again with what was taken in", "oncemore.engine.intake.again", _whatever_it_says
+    ),
+)
+def test_Q01_the_same_message_with_other_content_is_refused(d: Desk) -> None:
+    d.server.after_send(WORKING, FINAL)
+    request = d.ask("How many parts?")
+    with d.w.house() as house:
+        row = Request.get_by_id(request)
+        other = intake.Arrival(message=row.message, sender="ann", text="Delete them all.")
+        with pytest.raises(Conflict, match="other content"):
+            intake.accept(house.journal, row.session, other)
+    d.work()
+    (sent,) = d.server.sends
+    assert sent["items"][0]["text"].startswith("How many parts?")
+
+
+@row(
+    "Q2",
+    "The twenty-first message that would wait is refused with the reason, and nothing of it is kept.",
+    on=LARK,
+    removed=replaced("the number of places in a queue", "oncemore.engine.intake.QUEUE_PLACES", 1_000),
+)
+def test_Q02_the_twenty_first_message_that_would_wait_is_refused(chat: Chat) -> None:
+    for number in range(20):
+        chat.say(f"Question {number}?")
+    with pytest.raises(Conflict, match="20 messages already wait"):
+        chat.say("One more?")
+    assert (Request.select().count(), Turn.select().count()) == (20, 20)
+
+
+def _claim_the_next(context: Context, session: str, request: str) -> Turn | None:
+    with context.journal.transaction():
+        turn = dispatch._next(session, request, context.journal.advance_clock().ms)
+        if turn is not None:
+            Session.update(active_turn=turn.id).where(Session.id == session).execute()
+    return turn
+
+
+@row(
+    "Q4",
+    "While a Turn runs, no other Turn of the conversation is claimed.",
+    on=LANGUAGE_SERVER,
+    removed=replaced("the look at the Turn that runs", "oncemore.engine.dispatch.claim", _claim_the_next),
+)
+def test_Q04_while_a_turn_runs_no_other_is_claimed(d: Desk) -> None:
+    d.server.after_send(WORKING, WORKING, FINAL)
+    d.server.after_send(WORKING, FINAL)
+    first, second = d.ask("How many parts?"), d.ask("And then?")
+    claimed: list[Turn | None] = []
+
+    def claim(point: CrashPoint, about: str) -> None:
+        if point is CrashPoint.WHILE_RUNNING and not claimed:
+            session = Request.get_by_id(first).session
+            assert d.context is not None
+            claimed.append(dispatch.claim(d.context, session, second))
+
+    d.on = claim
+    d.work()
+    assert claimed == [None]
+    assert [d.w.first_turn(one)["status"] for one in (first, second)] == ["completed", "completed"]
+    assert d.books() == (2, 0)
+
+
+def _in_an_open_conversation(source: str, message: str) -> Request | None:
+    sessions = Session.select(Session.id).where(Session.source == source, Session.left_at.is_null())
+    found = Request.get_or_none(Request.message == message, Request.session.in_(sessions))
+    assert found is None or isinstance(found, Request)
+    return found
+
+
+ONLY_OPEN = replaced(
+    "looking for a message in the conversations that were left, too",
+    "oncemore.engine.intake.known",
+    _in_an_open_conversation,
+)
+
+
+@row(
+    "Q5",
+    "A message that is told of again after its conversation was left stays there; it is not moved to the next one.",
+    on=LARK,
+    removed=ONLY_OPEN,
+)
+def test_Q05_a_message_told_of_again_stays_in_the_conversation_that_was_left(chat: Chat) -> None:
+    first = chat.say("write two parts")
+    message = chat.lark.book[0].id
+    chat.say("/new")
+    later = chat.say("something else")
+    assert chat.house.arrive(chat.event(message, "e-2")) == Arrived("same", first.request)
+    assert Request.get_by_id(first.request).session != Request.get_by_id(later.request).session
+    assert Turn.select().count() == 2
+
+
+@row(
+    "Q6",
+    "A `/new` that is told of again leaves a conversation that was begun after it alone.",
+    on=LARK,
+    removed=ONLY_OPEN,
+)
+def test_Q06_a_new_told_of_again_leaves_the_later_conversation_alone(chat: Chat) -> None:
+    chat.say("write two parts")
+    new = chat.say("/new")
+    event = chat.event(chat.lark.book[1].id, "e-2")
+    later = chat.say("something else")
+    assert chat.house.arrive(event) == Arrived("same", new.request)
+    row = Request.get_by_id(later.request)
+    assert (row.state, Session.get_by_id(row.session).state) == ("open", "open")
+
+
+def _as_it_was_granted(monkeypatch: pytest.MonkeyPatch, made: Any) -> None:
+    """Grants are read from a copy of the configuration of this moment."""
+    folder: Path = made.folder
+    copy = folder / "as-it-was.yaml"
+    copy.write_bytes((folder / "oncemore.yaml").read_bytes())
+    copy.chmod(0o600)
+    clock = made.clock if isinstance(made, Chat) else made.now
+    grant, read = ConfiguredGrants.grant, ConfiguredGrants.read
+    then = ConfiguredGrants(copy, clock)
+    monkeypatch.setattr(ConfiguredGrants, "grant", lambda grants, workspace: grant(then, workspace))
+    monkeypatch.setattr(ConfiguredGrants, "read", lambda grants, ref: read(then, ref))
+
+
+GRANT_ONCE = Removal("reading the grant anew each time", _as_it_was_granted)
+
+
+@row(
+    "Q7",
+    "A grant that is taken back before a message is taken in lets nothing in: no conversation, and nothing written.",
+    on=LARK,
+    removed=GRANT_ONCE,
+)
+def test_Q07_a_grant_taken_back_before_the_message_is_taken_in_lets_nothing_in(chat: Chat) -> None:
+    event = chat.event(chat.lark.post("oc_private", "ou_ann", "write two parts"))
+    file = chat.house.configuration.file
+    text = file.read_text()
+    file.write_text(text[: text.index("workspaces:")] + "workspaces: {}\n")
+    with pytest.raises(Refused, match="no workspace"):
+        chat.house.arrive(event)
+    assert (Session.select().count(), Request.select().count(), Turn.select().count()) == (0, 0, 0)
+
+
+@row(
+    "Q8",
+    "A message that is told of again is as much without its grant as the first time: it starts nothing.",
+    on=LANGUAGE_SERVER,
+    removed=GRANT_ONCE,
+)
+def test_Q08_a_message_told_of_again_after_the_grant_is_gone_starts_nothing(d: Desk) -> None:
+    d.server.after_send(WORKING, FINAL)
+    request = d.ask()
+    row = d.w.row("select * from request")
+    d.w.revoke()
+    with d.w.house() as house:
+        again = intake.Arrival(message=row["message"], sender="ann", text="How many parts?")
+        assert intake.accept(house.journal, row["session"], again) == request
+    d.work(0, HOUR)
+    assert d.books() == (0, 0)
+    assert d.w.row("select held from request")["held"] == "not started: grant.state is revoked"
+
+
+@row(
+    "Q9",
+    "A reference that leads elsewhere is refused before anything is locked, looked up or written.",
+    on=LARK,
+    removed=replaced("the form of an id", "oncemore.adapters.feishu.events.safe_id", lambda value: True),
+)
+@pytest.mark.parametrize("field", ["message_id", "chat_id"])
+def test_Q09_a_reference_that_leads_elsewhere_is_refused_before_anything_else(chat: Chat, field: str) -> None:
+    message = chat.lark.post("oc_private", "ou_ann", "write two parts")
+    asked = list(chat.lark.seen)
+    with pytest.raises(EventRefused):
+        chat.house.arrive(chat.event(message, **{field: "../../etc/passwd"}))
+    assert chat.lark.seen == asked
+    assert (Session.select().count(), Request.select().count()) == (0, 0)
+
+
+@row(
+    "Q10",
+    "A Turn whose worker died between the runtime's end and its own is completed at the next start, with one reply.",
+    on=LANGUAGE_SERVER,
+    removed=replaced(
+        "going on with a Turn that was left running, instead of beginning it anew",
+        "oncemore.engine.reconciliation._settle_run",
+        begun_anew,
+    ),
+)
+def test_Q10_a_turn_whose_worker_died_at_its_end_is_completed_with_one_reply(d: Desk) -> None:
+    d.server.after_send(WORKING, FINAL)
+    request = d.ask()
+
+    def kill(point: CrashPoint, about: str) -> None:
+        if point is CrashPoint.AFTER_NATIVE_END:
+            raise Killed
+
+    d.on = kill
+    with pytest.raises(Killed):
+        d.work()
+    assert (d.w.first_turn(request)["status"], d.w.replies()) == ("running", [])
+    d.on = lambda point, about: None
+    d.work(0, HOUR)
+    assert (d.w.first_turn(request)["status"], d.w.replies()) == ("completed", ["Two parts."])
+    assert d.books() == (1, 0)
+
+
+def _late_answers_too(monkeypatch: pytest.MonkeyPatch, _: object) -> None:
+    owed = deliveries._owed
+
+    def anyway(context: Context, row: Request) -> Any:
+        row.state = "open"
+        return owed(context, row)
+
+    monkeypatch.setattr(deliveries, "_owed", anyway)
+    monkeypatch.setattr(deliveries, "_wanted", lambda delivery: True)
+
+
+@row(
+    "Q11",
+    "An answer that comes after the stop is dropped: the stop is the only reply.",
+    on=LANGUAGE_SERVER,
+    removed=Removal("keeping an answer of a stopped message back", _late_answers_too),
+)
+def test_Q11_an_answer_that_comes_after_the_stop_is_dropped(d: Desk) -> None:
+    d.server.faults.cancel_ignored = 1
+    d.server.after_send(WORKING, WORKING, FINAL)
+    request = d.ask()
+
+    def stop(point: CrashPoint, about: str) -> None:
+        if point is CrashPoint.WHILE_RUNNING:
+            with d.w.house() as house:
+                intake.stop(house.journal, request, "user")
+
+    d.on = stop
+    d.work(0, HOUR)
+    assert d.w.replies() == [prompts.STOPPED["en"]]
+    assert len(d.server.sends) == 1
+
+
+def _overload_is_a_limit(monkeypatch: pytest.MonkeyPatch, _: object) -> None:
+    monkeypatch.setattr(failure, "WORDS", {**failure.WORDS, "serverOverloaded": "usage_limit"})
+    monkeypatch.setattr(failure, "STATUSES", {**failure.STATUSES, 503: "usage_limit"})
+
+
+@row(
+    "Q12",
+    "An overloaded provider is told in one notice and never retried; the next message goes on in the same thread.",
+    on="real Codex",
+    removed=Removal("telling an overload from a used up limit", _overload_is_a_limit),
+)
+def test_Q12_an_overload_is_told_once_and_not_retried_and_the_thread_goes_on(w: World) -> None:
+    w.configure(policies=("retry-quota", "retry-route"))
+    w.model.capacity = "available"
+    w.plot.other = lambda request: Fail("http503")
+    first = w.ask("How many parts?")
+    for offset in (0, HOUR, 12 * HOUR):
+        w.offset = offset
+        with w.worker() as worker:
+            worker.run_due()
+    assert w.replies() == [prompts.FAILED["en"]]
+    calls = w.model.calls
+    assert len(w.native_turns()) == 1
+    w.plot.other = lambda request: Say("Two.")
+    second = w.ask("And now?")
+    with w.worker() as worker:
+        worker.run_due()
+    assert w.replies() == [prompts.FAILED["en"], "Two."]
+    assert w.model.calls == calls + 1
+    assert w.first_turn(second)["native_thread"] == w.first_turn(first)["native_thread"]
+
+
+@row(
+    "Q13",
+    "The same message under another event is taken in once.",
+    on=LARK,
+    removed=replaced(
+        "looking for the message before it is taken in", "oncemore.engine.intake.known", lambda source, message: None
+    ),
+)
+def test_Q13_the_same_message_under_another_event_is_taken_in_once(chat: Chat) -> None:
+    first = chat.say("write two parts")
+    again = chat.house.arrive(chat.event(chat.lark.book[0].id, "e-2"))
+    assert again == Arrived("same", first.request)
+    assert (Request.select().count(), Turn.select().count()) == (1, 1)
+
+
+@row(
+    "Q14",
+    "A message that is told of again with other content is recorded as changed, and changes nothing.",
+    on=LARK,
+    removed=replaced(
+        "comparing a message that is told of again with what was taken in",
+        "oncemore.adapters.feishu.classify",
+        lambda event, digest: "same",
+    ),
+)
+def test_Q14_a_message_told_of_again_with_other_content_changes_nothing(chat: Chat) -> None:
+    first = chat.say("write two parts")
+    message = chat.lark.book[0].id
+    chat.lark.edit(message, "delete everything")
+    assert chat.house.arrive(chat.event(message, "e-2")) == Arrived("changed", first.request)
+    (turn,) = Turn.select()
+    assert texts.fetch(turn.input_digest).startswith("write two parts")
+
+
+def _gone_when_unreadable(monkeypatch: pytest.MonkeyPatch, _: object) -> None:
+    read = ConfiguredGrants.read
+
+    def told(grants: ConfiguredGrants, ref: GrantRef) -> GrantReading:
+        found = read(grants, ref)
+        unknown = found.readings["grant.state"].status != "known"
+        return grants._reading("revoked", None, "not readable") if unknown else found
+
+    monkeypatch.setattr(ConfiguredGrants, "read", told)
+
+
+@row(
+    "Q15",
+    "A configuration that cannot be read takes no grant away: it is waited for, and the message answered then.",
+    on=LANGUAGE_SERVER,
+    removed=Removal("telling an unreadable grant from one that was taken back", _gone_when_unreadable),
+)
+def test_Q15_a_configuration_that_cannot_be_read_takes_no_grant_away(d: Desk) -> None:
+    d.server.after_send(WORKING, FINAL)
+    d.ask()
+    text = d.w.configuration.read_text()
+
+    def spoil(point: CrashPoint, about: str) -> None:
+        if point is CrashPoint.AFTER_CLAIM and not d.w.row("select held from request")["held"]:
+            d.w.configuration.write_text("nothing: [that can be read\n")
+
+    d.on = spoil
+    d.work()
+    row = d.w.row("select held, due_at, state from request")
+    assert (row["held"], row["state"], row["due_at"] is None) == (None, "open", False)
+    assert d.books() == (0, 0)
+    d.w.configuration.write_text(text)
+    d.on = lambda point, about: None
+    d.work(HOUR)
+    assert d.w.replies() == ["Two parts."]
+
+
+class Blind:
+    """The Inbox, which does not show one Request's reply."""
+
+    def __init__(self, inbox: Inbox, hidden: str, now: Callable[[], int]) -> None:
+        self._inbox, self._hidden, self._now = inbox, hidden, now
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inbox, name)
+
+    def find(self, ref: SourceRef, text: str, key: str, receipt: Any) -> Search:
+        if key.startswith(self._hidden):
+            return Search(None, False, self._now())
+        return self._inbox.find(ref, text, key, receipt)
+
+
+def _everything(journal: Journal, request: str, origin: Any, why: str = "") -> None:
+    session = Request.get_by_id(request).session
+    for one in list(Request.select().where(Request.session == session, Request.state == "open")):
+        STOP(journal, one.id, origin, why)
+
+
+STOP = intake.stop
+
+
+@row(
+    "Q16",
+    "A stop hits what it was meant for and nothing else, and waits for no reply that does not show yet.",
+    on=LANGUAGE_SERVER,
+    removed=replaced("the one target of a stop", "oncemore.engine.intake.stop", _everything),
+)
+def test_Q16_a_stop_hits_its_target_alone_while_an_earlier_reply_does_not_show(d: Desk) -> None:
+    for looks in ((WORKING, FINAL), (WORKING, WORKING), (WORKING, FINAL)):
+        d.server.after_send(*looks)
+    hidden, stopped, last = d.ask("One?"), d.ask("Two?"), d.ask("Three?")
+    d.source = lambda inbox: Blind(inbox, hidden, d.w.now)
+
+    def stop(point: CrashPoint, about: str) -> None:
+        if point is CrashPoint.WHILE_RUNNING and about.startswith(stopped):
+            with d.w.house() as house:
+                intake.stop(house.journal, stopped, "user")
+
+    d.on = stop
+    d.work(0, 60_000)
+    states = {
+        one: d.w.row("select state from delivery where request = ?", one)["state"] for one in (hidden, stopped, last)
+    }
+    assert states == {hidden: "sent", stopped: "verified", last: "verified"}
+    assert sorted(d.w.replies()) == sorted(["Two parts.", prompts.STOPPED["en"], "Two parts."])
+    assert d.books() == (3, 1)
