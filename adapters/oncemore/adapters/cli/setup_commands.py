@@ -88,7 +88,7 @@ def doctor(ctx: click.Context, home: Path | None, format_: str) -> None:
 @click.option("--codex", type=click.Path(path_type=Path), metavar="PATH", help="The Codex program; else the extra's.")
 @click.option(
     "--story",
-    type=click.Choice(["unfinished", "cancelled"]),
+    type=click.Choice(["unfinished", "exhausted", "cancelled"]),
     default="unfinished",
     show_default=True,
     help="Which recovery is played.",

@@ -56,9 +56,9 @@ def turn_digest(turn: str) -> str:
 
 
 def turn(request: str, phase: str, ordinal: int = 1) -> str:
-    """The id of a Turn of the Request: its only one of that phase, or the one with that number."""
-    rows = list(Turn.select(Turn.id).where(Turn.request == request, Turn.phase == phase).order_by(Turn.position))
-    return str(rows[ordinal - 1].id)
+    """The id of a Turn of the Request by its phase and its number in it; empty when there is none."""
+    found = Turn.select(Turn.id).where(Turn.request == request, Turn.phase == phase, Turn.ordinal == ordinal)
+    return str(found.scalar() or "")
 
 
 def delivery_digest(request: str, stage: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from oncemore.adapters.demo import cancelled, unfinished
+from oncemore.adapters.demo import cancelled, exhausted, unfinished
 from oncemore.adapters.demo.place import Place, taken
 from oncemore.adapters.demo.stage import key, try_program
 from oncemore.adapters.demo.telling import Say
@@ -22,6 +22,7 @@ Play: TypeAlias = Callable[[Place, Say, Path | None], int]
 
 STORIES: Final[Mapping[str, Play]] = {
     "unfinished": unfinished.play,
+    "exhausted": exhausted.play,
     "cancelled": cancelled.play,
 }
 """By name, the usual one first. Each plays in a folder that is taken, with a key for Codex in the environment."""
