@@ -32,7 +32,7 @@ lint: $(VENV)/.test
 	@$(BIN)/oncemore test policies
 
 crash: $(VENV)/.test
-	@ONCEMORE_EVERY_CRASH_POINT=1 $(BIN)/python -m pytest -n auto tests/engine/executor/test_every_crash_point_is_survived.py tests/engine/executor/test_every_recovery_survives_crashes.py
+	@ONCEMORE_EVERY_CRASH_POINT=1 $(BIN)/python -m pytest -n auto tests/engine/executor/test_every_crash_point_is_survived.py tests/engine/executor/test_every_recovery_survives_crashes.py tests/adapters/wiring/test_a_continuation_on_lark_survives_crashes.py
 
 bench: $(VENV)/.bench
 	@$(BIN)/python -m tests.bench
