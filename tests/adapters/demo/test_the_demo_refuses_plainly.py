@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pytest
 
+from oncemore.adapters.cli.setup_commands import demo
 from oncemore.adapters.demo.place import MARKER, FolderTaken, taken
-from oncemore.adapters.demo.story import run
+from oncemore.adapters.demo.story import STORIES, WITHOUT_CODEX, run
 
 
 @pytest.mark.parametrize("program", ["/bin/false", "/nowhere/codex"])
@@ -57,3 +59,18 @@ def test_a_demo_that_still_runs_keeps_its_folder(tmp_path: Path) -> None:
         with pytest.raises(FolderTaken, match="another demo runs"), taken(tmp_path / "demo"):
             pass
         assert (place.folder / "file").read_text() == "in use"
+
+
+def test_the_command_offers_every_story_and_no_other() -> None:
+    (option,) = [one for one in demo.params if one.name == "story"]
+    assert isinstance(option.type, click.Choice)
+    assert list(option.type.choices) == list(STORIES)
+    assert option.default == "unfinished"
+
+
+@pytest.mark.parametrize("story", sorted(set(STORIES) - WITHOUT_CODEX))
+def test_a_story_with_codex_is_not_begun_without_it(tmp_path: Path, story: str) -> None:
+    said: list[str] = []
+    assert run(tmp_path / "demo", said.append, codex=Path("/nowhere/codex"), story=story) == 1
+    assert "--codex PATH" in said[-1]
+    assert list(tmp_path.iterdir()) == []

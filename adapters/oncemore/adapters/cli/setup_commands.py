@@ -88,7 +88,7 @@ def doctor(ctx: click.Context, home: Path | None, format_: str) -> None:
 @click.option("--codex", type=click.Path(path_type=Path), metavar="PATH", help="The Codex program; else the extra's.")
 @click.option(
     "--story",
-    type=click.Choice(["unfinished", "exhausted", "cancelled"]),
+    type=click.Choice(["unfinished", "exhausted", "cancelled", "interrupted"]),
     default="unfinished",
     show_default=True,
     help="Which recovery is played.",
@@ -97,7 +97,8 @@ def doctor(ctx: click.Context, home: Path | None, format_: str) -> None:
 def demo(ctx: click.Context, folder: Path, codex: Path | None, story: str) -> None:
     """Play one recovery whole, on this machine.
 
-    A real Codex talks to a scripted model: no account and no network is needed.
+    A real Codex talks to a scripted model, and a small language server stands in for Antigravity's: no account and no
+    network is needed.
 
     Exit codes: 0 everything went as told; 1 something did not.
     """

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from oncemore.adapters.demo import cancelled, exhausted, unfinished
+from oncemore.adapters.demo import cancelled, exhausted, interrupted, unfinished
 from oncemore.adapters.demo.place import Place, taken
 from oncemore.adapters.demo.stage import key, try_program
 from oncemore.adapters.demo.telling import Say
@@ -24,6 +24,7 @@ STORIES: Final[Mapping[str, Play]] = {
     "unfinished": unfinished.play,
     "exhausted": exhausted.play,
     "cancelled": cancelled.play,
+    "interrupted": interrupted.play,
 }
 """By name, the usual one first. Each plays in a folder that is taken, with a key for Codex in the environment."""
 
