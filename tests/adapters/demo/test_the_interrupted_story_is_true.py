@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from tests.adapters.demo.told import told
 
 from oncemore.adapters.codex import count
 from oncemore.adapters.demo import interrupted
+from oncemore.adapters.demo.model import Say
 from oncemore.engine import prompts
 from oncemore.engine.prompts import review_input
 
@@ -40,3 +42,14 @@ def test_the_scripted_model_finds_the_material_only_between_two_equal_markers() 
     assert interrupted.material(review_input("Which ones?", "none", None, "word", "marker")) is None
     assert interrupted.material(asked.replace("=====material-marker=====\n\n", "=====material-other=====\n\n")) is None
     assert interrupted.material("=====material-marker=====\nLisbon\n=====material-marker=====") is None
+
+
+def test_a_story_that_goes_otherwise_says_what_is_not_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interrupted, "answer", lambda request: Say("I would rather not say."))
+    story = told(tmp_path / "demo", "interrupted")
+    assert story.result == 1
+    wrong = [line for line in story.lines if line.startswith("  this is not so: ")]
+    assert [line.removeprefix("  this is not so: ") for line in wrong] == [
+        line.removeprefix("  NO   ") for line in story.lines if line.startswith("  NO ")
+    ]
+    assert "its answer names all three harbours" in wrong[0]

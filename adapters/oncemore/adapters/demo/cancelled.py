@@ -64,7 +64,7 @@ class _Story:
             following = house.ask(WORKSPACE, NEXT)
             self._work(worker, Teller(following, None, self._say))
             self._answered(request, following)
-        stage.again(request, lambda: (len(desk.sends), len(desk.cancels), desk.starts))
+        stage.again(request, lambda: (len(desk.sends), len(desk.cancels), desk.starts), naming="no message")
         return stage.end(
             request,
             lambda: (

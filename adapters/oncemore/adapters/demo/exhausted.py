@@ -6,7 +6,6 @@ When there is room again the question is reviewed in a thread of its own, by a C
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
 
@@ -111,7 +110,7 @@ class _Story:
                 stage.work(worker, teller.tell)
                 self._reviewed(request, before)
         if before is not None:
-            stage.again(request, lambda: len(proof.book(self._model.url)))
+            stage.again(request, lambda: len(proof.book(self._model.url)), naming="no call")
             self._readback(request)
         commands = [proof.count_command(self._place.home, thread, None) for thread in self._threads]
         return stage.end(
@@ -153,9 +152,8 @@ class _Story:
         waited = max(one.until or 0 for one in judged if one.outcome == "wait")
         fired = [one.at for one in judged if one.outcome == "fire"]
         check(bool(fired) and min(fired) >= waited > 0, "the review fired, and not before its time was over")
-        profile = json.loads(Turn.get_by_id(proof.turn(request, "review")).profile or "{}")
         check(
-            (profile["sandbox"], profile["network"], profile["writable_roots"]) == ("read_only", False, []),
+            proof.only_reads(request, "review"),
             "it ran in the restricted profile: reading only, no network",
         )
         attempts = [

@@ -6,7 +6,6 @@ told so. What was to be seen of the answer is handed to a real Codex that can do
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
 import shlex
@@ -114,7 +113,9 @@ class _Story:
                 stage.work(worker, teller.tell)
                 self._reviewed(request, before)
         if before is not None:
-            stage.again(request, lambda: (len(proof.book(self._model.url)), len(self._desk.sends)))
+            stage.again(
+                request, lambda: (len(proof.book(self._model.url)), len(self._desk.sends)), naming="no call, no message"
+            )
             self._readback(request)
         further = [] if self._thread is None else proof.count_command(self._place.home, self._thread, None)
         return stage.end(
@@ -148,11 +149,9 @@ class _Story:
         waited = max(one.until or 0 for one in judged if one.outcome == "wait")
         fired = [one.at for one in judged if one.outcome == "fire"]
         check(bool(fired) and min(fired) >= waited > 0, "the review fired, and not before its time was over")
-        review = Turn.get_by_id(proof.turn(request, "review"))
-        self._thread = review.native_thread
-        profile = json.loads(review.profile or "{}")
+        self._thread = Turn.select(Turn.native_thread).where(Turn.id == proof.turn(request, "review")).scalar()
         check(
-            (profile["sandbox"], profile["network"], profile["writable_roots"]) == ("read_only", False, []),
+            proof.only_reads(request, "review"),
             "it ran on Codex in the restricted profile: reading only, no network",
         )
         attempts = [(one.kind, one.state) for one in Attempt.select().where(Attempt.request == request)]

@@ -61,6 +61,14 @@ def turn(request: str, phase: str, ordinal: int = 1) -> str:
     return str(found.scalar() or "")
 
 
+def only_reads(request: str, phase: str) -> bool:
+    """Whether the first Turn of that phase was started under limits that leave nothing but reading."""
+    stored = Turn.select(Turn.profile).where(Turn.id == turn(request, phase)).scalar()
+    limits = json.loads(stored) if stored else {}
+    told = (limits.get("sandbox"), limits.get("network"), limits.get("writable_roots"))
+    return told == ("read_only", False, [])
+
+
 def delivery_digest(request: str, stage: str) -> str:
     """Digest over every column of a Delivery's row."""
     return digest(

@@ -71,11 +71,12 @@ class Stage:
                 return
             time.sleep(max(0.0, min(upcoming / 1000 - time.time(), self._deadline - time.monotonic())))
 
-    def again(self, request: str, outside: Callable[[], object]) -> None:
+    def again(self, request: str, outside: Callable[[], object], *, naming: str) -> None:
         """A further pass, as after a restart of the worker: the journal is opened anew.
 
         Args:
             outside: what stands outside the journal and must not change either.
+            naming: what that is, as it is said: `no call`.
         """
         with wiring.opened(self.place.file, worker=True) as house:
             context = wiring.context(house, wiring.rulebook(house.configuration))
@@ -85,7 +86,7 @@ class Stage:
             after = (proof.happened(request), outside())
         self.check(
             due == 0 and before == after,
-            "a further pass after a restart of the worker did nothing: no event, no Turn, no call, no file",
+            f"a further pass after a restart of the worker did nothing: no event, no Turn, {naming}",
         )
 
     def end(self, request: str, decision: Callable[[], str | None], further: Sequence[str] = ()) -> int:

@@ -6,7 +6,7 @@ Everything told is read from the journal's events; the process ids are asked of 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -44,6 +44,7 @@ class Teller:
         self._runtime = runtime
         self._say = say
         self._told = 0
+        self._denied: set[tuple[str, str]] = set()
 
     def checkpoint(self, point: CrashPoint, subject: str) -> None:
         """Listen to the executor; every point is one between two stored facts."""
@@ -69,7 +70,7 @@ class Teller:
             case "verified":
                 return self._delivered(body["stage"])
             case "decided":
-                judged = [one for one in of_pass(body["decision_pass"]) if one["outcome"] != "not_concerned"]
+                judged = [one for one in of_pass(body["decision_pass"]) if self._is_news(one)]
                 return [f"decided ({body['stage']}): {sentence(one, 'en')}" for one in judged]
             case "reserved":
                 kind = Attempt.get(Attempt.turn == body["turn"]).kind
@@ -78,6 +79,15 @@ class Teller:
                 return ["the Request is answered; nothing is left to do"]
             case _:
                 return [f"{kind}: {json.dumps(body, ensure_ascii=False)}"]
+
+    def _is_news(self, record: Mapping[str, Any]) -> bool:
+        """Whether a decision is worth telling: a policy that denies for the reason that it gave before is not."""
+        if record["outcome"] == "not_concerned":
+            return False
+        denial = (record["policy"]["name"], record["reason"]["gate"]) if record["outcome"] == "deny" else None
+        known = denial in self._denied
+        self._denied |= {denial} if denial is not None else set()
+        return not known
 
     def _started(self, body: dict[str, Any]) -> list[str]:
         processes = {} if self._runtime is None else dict(self._runtime.processes())

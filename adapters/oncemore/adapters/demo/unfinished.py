@@ -58,7 +58,9 @@ class _Story:
                 self._stage.work(worker, teller.tell)
                 self._second_part(request, teller, before)
         if before is not None:
-            self._stage.again(request, lambda: (len(proof.book(self._model.url)), self._files()))
+            self._stage.again(
+                request, lambda: (len(proof.book(self._model.url)), self._files()), naming="no call, no file"
+            )
             self._readback(request)
         commands = [proof.count_command(self._place.home, thread, None) for thread in self._threads]
         return self._stage.end(
