@@ -1,5 +1,6 @@
 # make demo    the first recovery, whole, on this machine
 # make test    all tests
+# make rows    the counterexamples, each with its rule taken out: every one has to fail
 # make lint    ruff, mypy, import-linter, and our own check and test over policies/
 # make crash   every crash point of every recovery that runs on a real Codex
 # make bench   speed and memory beside other engines, as ratios
@@ -14,7 +15,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SYSTEM := $(VENV)/.$(shell $(PYTHON) -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])')
 
-.PHONY: demo test lint bench crash lock clean
+.PHONY: demo test rows lint bench crash lock clean
 .NOTPARALLEL:
 
 demo: $(VENV)/.demo
@@ -22,6 +23,9 @@ demo: $(VENV)/.demo
 
 test: $(VENV)/.test
 	@$(BIN)/python -m pytest -n auto $(PYTEST)
+
+rows: $(VENV)/.test
+	@$(BIN)/python -m pytest tests/rows --without-rule -n auto $(PYTEST)
 
 lint: $(VENV)/.test
 	@$(BIN)/ruff check .

@@ -15,7 +15,7 @@ from tests.rows.row import row
 
 from oncemore.adapters.codex import reading
 from oncemore.adapters.demo.model import Call, Fail, ModelRequest, Patch, Plan, Say, Script, Shell, Together
-from oncemore.engine import facts, intake, prompts, response
+from oncemore.engine import dispatch, facts, intake, prompts, response
 from oncemore.engine.crashpoints import Checkpoint, CrashPoint, unobserved
 from oncemore.engine.ports import SessionView
 from oncemore.engine.tables import database
@@ -122,7 +122,11 @@ def test_E01_the_exhausted_question_is_answered_once(steward: World) -> None:
     "E2",
     "With the policy off the same question stays unanswered.",
     on=CODEX,
-    removed=guard("oncemore.engine.levels.current", lambda policies, now: dict.fromkeys(policies, "enforce")),
+    removed=guard(
+        "oncemore.engine.levels.current",
+        lambda policies, now: dict.fromkeys(policies, "enforce"),
+        "that a policy has a level",
+    ),
 )
 def test_E02_with_the_policy_off_there_is_no_review(w: World) -> None:
     w.configure(level="portfolio_read", role="steward", policies=(RETRY,))
@@ -239,7 +243,7 @@ def revoked(w: World, request: str) -> None:
 @pytest.mark.parametrize("comes", [edited, stopped, revoked], ids=lambda one: one.__name__)
 @row(
     "E9",
-    "An edited message, a stop, a changed permission or an attachment lets no review start.",
+    "An edited message, a stop or a changed permission lets no review start.",
     on=CODEX,
     removed=gate(
         "source-unchanged",
@@ -283,7 +287,11 @@ def test_E09_a_question_with_an_attachment_is_not_reviewed(steward: World) -> No
     "E10",
     "After a crash behind the reservation and one behind the enqueue, the one reserved review is adopted.",
     on=CODEX,
-    removed=guard("oncemore.engine.executor.admission.enqueue", lambda context, request: None),
+    removed=guard(
+        "oncemore.engine.executor.admission.enqueue",
+        lambda context, request: None,
+        "that a reservation left behind is taken up",
+    ),
 )
 def test_E10_after_two_crashes_there_is_one_review(steward: World) -> None:
     reviewing(steward)
@@ -353,7 +361,11 @@ def test_E12_capacity_that_went_away_is_waited_for(steward: World) -> None:
     "E13",
     "A review that tries to write or to hand work on changes nothing, and its answer is not delivered.",
     on=CODEX,
-    removed=guard("oncemore.engine.running._rejection", lambda *of_the_review: None),
+    removed=guard(
+        "oncemore.engine.running._rejection",
+        lambda *of_the_review: None,
+        "that a review is checked before its answer counts",
+    ),
 )
 def test_E13_a_review_that_does_more_than_read_is_rejected(steward: World, deed: Shell | Patch | Call) -> None:
     steward.ask(QUESTION)
@@ -456,18 +468,21 @@ def test_E17_another_requests_answer_is_never_used(steward: World) -> None:
     assert steward.replies() == ["The answer to something else.", prompts.FAILED["en"], "None."]
 
 
-def none_set_aside(session: str, runtime: str | None = None) -> SessionView:
-    return replace(VIEW(session, runtime), set_aside=frozenset())
+RECORD = dispatch._record_thread
 
 
 @row(
     "E18",
-    "The next ordinary question goes on in the conversation's own context, not in the review's.",
+    "The next ordinary question goes on in the conversation's own context and limits, not in the review's.",
     on=CODEX,
-    removed=guard("oncemore.engine.facts.session_view", none_set_aside, "that a review's thread is set aside"),
+    removed=guard(
+        "oncemore.engine.dispatch._record_thread",
+        lambda session, thread, now, set_aside=False: RECORD(session, thread, now),
+        "that a review's thread is set aside",
+    ),
 )
 def test_E18_the_next_question_is_an_ordinary_one(steward: World) -> None:
-    steward.ask(QUESTION)
+    first = steward.ask(QUESTION)
     reviewing(steward)
     run(steward, *TRIES, LATER)
     assert reviews(steward) == 1
@@ -478,6 +493,7 @@ def test_E18_the_next_question_is_an_ordinary_one(steward: World) -> None:
     assert not any(REVIEW in text for text in steward.model.requests[-1].inputs)
     threads = [row["thread"] for row in steward.rows("select thread from session_thread order by ordinal")]
     assert steward.first_turn(second)["native_thread"] == threads[0]
+    assert steward.first_turn(second)["profile"] == steward.first_turn(first)["profile"]
 
 
 @row(

@@ -120,7 +120,7 @@ def test_U13_a_report_of_another_shape_is_dropped(w: World, change: Callable[[di
     "U14",
     "A local path in a report is replaced before it is stored, and the work is continued all the same.",
     on=CODEX,
-    removed=guard("oncemore.engine.response.redact", str),
+    removed=guard("oncemore.engine.response.redact", str, "that local paths are replaced"),
 )
 def test_U14_a_path_in_a_report_is_replaced_and_it_still_counts(w: World) -> None:
     secret = "/home/ann/secret-place/two.md"

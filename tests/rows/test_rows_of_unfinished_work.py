@@ -135,7 +135,11 @@ def test_U04_a_native_history_that_went_on_after_a_crash_is_not_continued(w: Wor
     "U5",
     "A crash behind the reservation and one behind the enqueue leave exactly one continuation, which is adopted.",
     on=CODEX,
-    removed=guard("oncemore.engine.executor.admission.enqueue", lambda context, request: None),
+    removed=guard(
+        "oncemore.engine.executor.admission.enqueue",
+        lambda context, request: None,
+        "that a reservation left behind is taken up",
+    ),
 )
 def test_U05_two_crashes_leave_one_continuation(w: World) -> None:
     request = w.ask()
