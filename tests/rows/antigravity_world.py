@@ -6,20 +6,21 @@ The books of the outside are the server's: what was sent to it and what was canc
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.adapters.antigravity.fake import FakeLanguageServer, Look, planned
+from tests.adapters.antigravity.fake import RAW, FakeLanguageServer, Look, planned
 from tests.adapters.antigravity.stand import PLANNERS
 from tests.engine.executor.world import KEY, Room, World, world
 from tests.rows.row import Removal
 
 from oncemore.adapters import wiring
 from oncemore.adapters.antigravity import reading
+from oncemore.adapters.antigravity.conversation import Conversation
 from oncemore.adapters.antigravity.language_server import AntigravityRuntime, Limits
 from oncemore.adapters.antigravity.server import LanguageServer
 from oncemore.adapters.antigravity.steps import word
@@ -37,6 +38,8 @@ from oncemore.rules import floor
 from oncemore.rules.loading import load_policies
 from oncemore.rules.policy import Gate
 from oncemore.rules.shipped import shipped_policies
+
+EVERY_PLANNER = {**PLANNERS, "read_only": PLANNERS["workspace_write"]}
 
 STEP = 60_000.0
 """Milliseconds that pass, for the worker that watches, from one look to the next: a Turn that never ends is interrupted
@@ -62,6 +65,8 @@ class Desk:
         on: told of every crash point; may end the process.
         source: what stands around the Inbox.
         context: of the worker that works now or worked last.
+        hurried: each look is one reading, and time passes by a minute from one to the next; not where a Turn runs on a
+            real Codex.
     """
 
     w: World
@@ -72,6 +77,7 @@ class Desk:
     on: Callable[[CrashPoint, str], None] = lambda point, about: None
     source: Callable[[Inbox], Source] = lambda inbox: inbox
     context: Context | None = None
+    hurried: bool = True
 
     def ask(self, text: str = "How many parts?", **more: Any) -> str:
         with self.w.house() as house:
@@ -93,6 +99,17 @@ class Desk:
                     if not made.run_due():
                         break
 
+    def change(self, how: Callable[[list[RAW]], list[RAW]], **look: Any) -> None:
+        """From now on the conversation reads otherwise.
+
+        Args:
+            how: its steps as they would be read, to the steps that are read instead.
+            look: what else is otherwise, as in `Look`.
+        """
+        name = self.server.cascades[-1]
+        before = self.server._cascades[name].looks[-1]
+        self.server.script(replace(before, steps=how(list(before.steps)), **look))
+
     def books(self) -> tuple[int, int]:
         """How many messages were sent, and how many cancellations."""
         return len(self.server.sends), len(self.server.cancels)
@@ -111,12 +128,19 @@ class Desk:
             self.on(point, about)
 
         with (
-            self.w.worker(reach, self.source, ticks=tick, slice=0, observe_again=1_000) as made,
+            self.w.worker(
+                reach,
+                self.source,
+                ticks=tick if self.hurried else None,
+                slice=0 if self.hurried else 50,
+                hard_timeout=900_000 if self.hurried else 20_000,
+                observe_again=1_000,
+            ) as made,
             Wire([self.server.base_url]) as wire,
         ):
             server = LanguageServer(wire, self.server.base_url, Token(environment="LANGUAGE_SERVER_TOKEN"))
             limits = Limits(pause=0.001, looks=5, cancel_seconds=0.2)
-            runtime = AntigravityRuntime(server, PLANNERS, limits=limits, clock=self.w.now)
+            runtime = AntigravityRuntime(server, EVERY_PLANNER, limits=limits, clock=self.w.now)
             context = self.context = made._context
             context.ports = replace(
                 context.ports,
@@ -195,3 +219,24 @@ def begun_anew(context: Context, turn: Turn, native: NativeTurn) -> bool:
         Session.update(active_turn=None).where(Session.id == turn.session).execute()
         due(turn.request, now)
     return True
+
+
+READ, LOOK = reading._read, reading.look
+
+
+def read_once(server: LanguageServer, cascade_id: str, known: Collection[str]) -> Conversation:
+    """One reading instead of two, which agrees with itself; it stands in for a look."""
+    told = READ(server, cascade_id)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "_read", lambda server, cascade_id: told)
+        return LOOK(server, cascade_id, known)
+
+
+def together(says: str, *removals: Removal) -> Removal:
+    """One rule that is kept in several places."""
+
+    def apply(monkeypatch: pytest.MonkeyPatch, world: object) -> None:
+        for removal in removals:
+            removal.apply(monkeypatch, world)
+
+    return Removal(says, apply)

@@ -12,10 +12,9 @@ from tests.adapters.antigravity.fake import Look, asked, command, planned
 from tests.adapters.antigravity.stand import Stand
 from tests.adapters.antigravity.stand import values as of_antigravity
 from tests.adapters.codex.stage import Fake, Stage, values
-from tests.rows.antigravity_world import replaced, the_first_page
+from tests.rows.antigravity_world import read_once, replaced, the_first_page
 from tests.rows.row import row
 
-from oncemore.adapters.antigravity import reading
 from oncemore.adapters.antigravity.conversation import Conversation
 from oncemore.adapters.antigravity.server import LanguageServer
 from oncemore.adapters.codex import reading as codex_reading
@@ -201,22 +200,11 @@ def test_N05_a_conversation_that_is_cut_short_is_caught_by_its_number_of_steps(s
     assert stand.observe(native).readings == {}
 
 
-READ, LOOK = reading._read, reading.look
-
-
-def _once(server: LanguageServer, cascade_id: str, known: Collection[str]) -> Conversation:
-    # A conversation that is read once agrees with itself.
-    told = READ(server, cascade_id)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("oncemore.adapters.antigravity.reading._read", lambda server, cascade_id: told)
-        return LOOK(server, cascade_id, known)
-
-
 @row(
     "N6",
     "A tool that ran between the status and the steps is seen: status and steps are read twice and must be the same.",
     on="fake language server",
-    removed=replaced("reading status and steps a second time", "oncemore.adapters.antigravity.reading.look", _once),
+    removed=replaced("reading status and steps a second time", "oncemore.adapters.antigravity.reading.look", read_once),
 )
 def test_N06_a_tool_that_ran_between_two_readings_is_seen(stand: Stand) -> None:
     before = Look([ASKED, planned("", calls=["call-1"])])
