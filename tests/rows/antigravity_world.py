@@ -99,16 +99,15 @@ class Desk:
                     if not made.run_due():
                         break
 
-    def change(self, how: Callable[[list[RAW]], list[RAW]], **look: Any) -> None:
-        """From now on the conversation reads otherwise.
+    def reads(self) -> Look:
+        """How the conversation reads now."""
+        now = self.server._cascades[self.server.cascades[-1]].looks[-1]
+        return Look(now.steps, now.run, now.executors)
 
-        Args:
-            how: its steps as they would be read, to the steps that are read instead.
-            look: what else is otherwise, as in `Look`.
-        """
-        name = self.server.cascades[-1]
-        before = self.server._cascades[name].looks[-1]
-        self.server.script(replace(before, steps=how(list(before.steps)), **look))
+    def change(self, how: Callable[[list[RAW]], list[RAW]], run: str = "IDLE") -> None:
+        """From now on the conversation reads otherwise: its steps as they would be read, to those that are."""
+        before = self.reads()
+        self.server.script(Look(how(list(before.steps)), run, before.executors))
 
     def books(self) -> tuple[int, int]:
         """How many messages were sent, and how many cancellations."""

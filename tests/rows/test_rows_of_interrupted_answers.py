@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +22,20 @@ from tests.rows.antigravity_world import (
 )
 from tests.rows.row import row
 
-from oncemore.adapters.antigravity import reading
+from oncemore.adapters.antigravity import material, reading
 from oncemore.adapters.antigravity.conversation import Invocation
 from oncemore.adapters.antigravity.steps import Step
 from oncemore.adapters.codex import count
 from oncemore.adapters.demo.model import Call, ModelRequest, Patch, Say, Script, Shell
 from oncemore.adapters.inbox import Inbox
-from oncemore.engine import deliveries, dispatch, intake, prompts
+from oncemore.engine import deliveries, dispatch, intake, prompts, response
 from oncemore.engine.context import Context
 from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.errors import Uncertain
 from oncemore.engine.ports import Receipt, SourceRef, Thread
+from oncemore.engine.response import Response
 from oncemore.engine.tables import Delivery
+from oncemore.rules.case import Reading
 
 REVIEW = "review-interrupted-answer"
 READING = "by reading only"
@@ -81,12 +84,12 @@ def kept(d: Desk, request: str) -> object:
     return d.w.first_turn(request), notice, d.w.replies()[:1]
 
 
-def held(d: Desk, request: str) -> None:
-    """No review, whatever time goes by: no model, no message, and nothing of the old Turn changed."""
+def held(d: Desk, request: str, *more: str) -> None:
+    """No review, whatever time goes by: no model, no message but these, and nothing of the old Turn changed."""
     before = d.w.first_turn(request)
     d.work(2 * MINUTE, HOUR)
     assert d.w.model.calls == 0
-    assert d.w.replies() == [prompts.FAILED["en"]]
+    assert d.w.replies() == [prompts.FAILED["en"], *more]
     assert d.w.first_turn(request) == before
     assert d.books() == (1, 0)
 
@@ -306,6 +309,29 @@ def test_V11_what_the_model_only_thought_is_never_handed_over(d: Desk) -> None:
     assert "I could say" not in str(d.w.rows("select body from text"))
 
 
+@row(
+    "V12",
+    "Material of another kind than a visible answer is none for this review.",
+    on=ON,
+    removed=without("visible-response"),
+)
+@pytest.mark.parametrize("kind", ["visible_results", "none"])
+def test_V12_material_of_another_kind_is_not_reviewed(d: Desk, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    request = interrupted(d)
+    told = material.readings
+
+    def otherwise(*asked: Any) -> dict[str, Reading]:
+        found = told(*asked)
+        return {**found, "material.kind": replace(found["material.kind"], value=kind)}
+
+    monkeypatch.setattr(material, "readings", otherwise)
+    held(d, request)
+
+
+def _nothing(d: Desk, request: str) -> None:
+    """The attachment came with the question."""
+
+
 def _edit(d: Desk, request: str) -> None:
     with d.w.house() as house:
         house.inbox.edit(d.w.row("select message from request")["message"], "How many chapters?")
@@ -318,7 +344,7 @@ def _opt_out(d: Desk, request: str) -> None:
 
 @row(
     "V13",
-    "A question that came with an attachment, was edited, or whose person opted out, is not reviewed.",
+    "A question that came with an attachment, was edited or stopped, or whose person opted out, is not reviewed.",
     on=ON,
     removed=without(
         "no-attachments",
@@ -327,14 +353,63 @@ def _opt_out(d: Desk, request: str) -> None:
         "floor/attachments",
         "floor/source",
         "floor/opted-out",
+        "still-open",
+        "floor/open",
+        "floor/stopped",
     ),
 )
-@pytest.mark.parametrize("what", ["attachment", "edited", "opted-out"])
+@pytest.mark.parametrize("what", ["attachment", "edited", "opted-out", "stopped"])
 def test_V13_a_question_that_is_not_as_it_was_is_not_reviewed(d: Desk, what: str) -> None:
     request = interrupted(d, attachments=int(what == "attachment"))
-    if what != "attachment":
-        {"edited": _edit, "opted-out": _opt_out}[what](d, request)
-    held(d, request)
+
+    def stop(point: CrashPoint, about: str) -> None:
+        if point is CrashPoint.AFTER_ENQUEUE:
+            with d.w.house() as house:
+                intake.stop(house.journal, request, "user")
+
+    if what == "stopped":
+        d.on = stop
+        held(d, request, prompts.STOPPED["en"])
+        assert d.passed[CrashPoint.AFTER_ENQUEUE] == 1
+    else:
+        {"attachment": _nothing, "edited": _edit, "opted-out": _opt_out}[what](d, request)
+        held(d, request)
+
+
+def _without_gates(text: str, word: str) -> Response:
+    return replace(PARSE(text, word), gates=())
+
+
+PARSE = response.parse
+
+
+@row(
+    "V14",
+    "A draft that looks complete beside an older tool whose effect is unknown is reviewed, and settles nothing else.",
+    on=ON,
+    removed=replaced("keeping what a review leaves to a person", "oncemore.engine.running.parse", _without_gates),
+)
+def test_V14_a_draft_that_looks_complete_settles_nothing_else(d: Desk) -> None:
+    old = interrupted(d, planned("I build it.", "CLEARED", calls=["call-1"], stop=""), command(state="ERROR"))
+    before = d.w.first_turn(old)
+    d.server.after_send(WORKING, Look([planned("It is all built.", "CLEARED", stop="")], executors=[("ERROR", 0)]))
+    later = d.ask("Is it built?")
+    d.work(MINUTE)
+    word = "oncemore-"
+
+    def partly(request: ModelRequest) -> Script:
+        mark = request.last_user.rsplit(f"<{word}", 1)[1].split(">")[0]
+        return Say(f'Perhaps. <{word}{mark}>{{"gate": {{"summary": "look at the build"}}}}</{word}{mark}>')
+
+    d.w.plot.first = d.w.plot.other = partly
+    d.work(4 * MINUTE, HOUR)
+    assert d.w.model.calls == 1
+    assert d.w.replies()[-1] == "Perhaps."
+    rows = {row["id"]: row for row in d.w.rows("select id, state, held from request")}
+    assert rows[old] == {"id": old, "state": "open", "held": f"{REVIEW}: segment-closed"}
+    assert rows[later]["state"] == "open" and "leaves something to a person" in rows[later]["held"]
+    assert d.w.first_turn(old) == before
+    assert d.books() == (2, 0)
 
 
 @row(
@@ -345,7 +420,7 @@ def test_V13_a_question_that_is_not_as_it_was_is_not_reviewed(d: Desk, what: str
 )
 def test_V15_a_conversation_that_reads_otherwise_each_time_is_not_reviewed(d: Desk) -> None:
     request = interrupted(d)
-    look = d.server._cascades[d.server.cascades[-1]].looks[-1]
+    look = d.reads()
     more = Look(
         [*look.steps, step("CHECKPOINT", "CLEARED", metadata=look.steps[-1]["metadata"])], "IDLE", look.executors
     )
