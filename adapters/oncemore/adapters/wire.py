@@ -193,7 +193,8 @@ class Wire:
                         raise _NoAnswer(f"{url} answered in an encoding that was not asked for")
                     received = self._content(answer, url)
             except httpx.HTTPError as error:
-                why = f"within {self._seconds:g} s" if deadline.passed else f"({type(error).__name__}: {error})"
+                late = deadline.passed or isinstance(error, httpx.TimeoutException)
+                why = f"within {self._seconds:g} s" if late else f"({type(error).__name__}: {error})"
                 raise _NoAnswer(f"{url} gave no whole answer {why}", sent=deadline.sent) from error
             if deadline.passed:
                 raise _NoAnswer(f"{url} gave no whole answer within {self._seconds:g} s")

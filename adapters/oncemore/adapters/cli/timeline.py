@@ -90,6 +90,7 @@ def timeline(request: str) -> dict[str, Any]:
         "session": session.id,
         "runtime": session.runtime,
         "threads": [thread.thread for thread in threads],
+        "ran_in": [f"{thread.runtime} {thread.thread}{' (review)' if thread.set_aside else ''}" for thread in threads],
         "timeline": [entry | {"at": _time(entry["at"])} for entry in entries],
     }
 
@@ -101,11 +102,11 @@ def render(told: dict[str, Any]) -> str:
         head += f", held: {output.line(told['held'])}"
     if told["due"]:
         head += f", due {told['due']}"
-    threads = ", ".join(told["threads"]) or "none yet"
+    threads = ", ".join(told["ran_in"]) or "none yet"
     lines = [
         head,
         output.line(f"workspace {told['workspace']} of {told['owner']}, session {told['session']}"),
-        output.line(f"{told['runtime']} threads: {threads}"),
+        output.line(f"runtime {told['runtime']}, threads: {threads}"),
     ]
     answers: set[str] = set()
     for entry in told["timeline"]:
