@@ -239,3 +239,12 @@ def together(says: str, *removals: Removal) -> Removal:
             removal.apply(monkeypatch, world)
 
     return Removal(says, apply)
+
+
+def refusal(call: Callable[[], object], error: type[Exception]) -> str:
+    """What an error of this kind says; empty where there was none, for the test to say so itself."""
+    try:
+        call()
+    except error as told:
+        return str(told) or error.__name__
+    return ""
