@@ -6,10 +6,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from peewee import IntegrityError
 from tests.engine.executor.world import KEY, World, world
 from tests.rows.row import Removal
 
 from oncemore.engine.errors import OncemoreError
+
+pytest.register_assert_rewrite("tests.rows.antigravity_world", "tests.rows.steward_world")
+
+FAILS = (AssertionError, OncemoreError, IntegrityError, pytest.fail.Exception)
+"""How a test fails for want of its rule. Anything else is a removal that does not fit, and no proof."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -21,11 +27,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     for item in items:
         if item.get_closest_marker("row") is not None:
-            # Anything else that goes wrong is a removal that does not fit, and no proof.
-            fails = pytest.mark.xfail(
-                raises=(AssertionError, OncemoreError), strict=True, reason="its rule was taken out"
-            )
-            item.add_marker(fails)
+            item.add_marker(pytest.mark.xfail(raises=FAILS, strict=True, reason="its rule was taken out"))
 
 
 @pytest.fixture
