@@ -214,6 +214,27 @@ def test_K11_a_turn_whose_time_is_over_is_still_cancelled_at_the_server(d: Desk,
 
 
 @row(
+    "K11",
+    "A cancellation that does not show is not believed: the Turn stays, is shown as one that may have run, and waits.",
+    on=ON,
+    removed=replaced(
+        "proving that a Turn moves no more",
+        "oncemore.adapters.antigravity.language_server.AntigravityRuntime._ended",
+        lambda runtime, native, cancelled=False: True,
+    ),
+)
+def test_K11_a_cancellation_that_does_not_show_is_not_believed(d: Desk) -> None:
+    d.server.faults.cancel_ignored = 1_000
+    d.server.after_send(WORKING, WORKING)
+    request = d.ask()
+    d.work()
+    assert len(d.server.cancels) >= 1 and len(d.server.sends) == 1
+    assert d.w.first_turn(request)["status"] == "running"
+    assert "may have run" in d.w.row("select held from request")["held"]
+    assert d.w.replies() == []
+
+
+@row(
     "K12",
     "A Turn settled as cancelled fails, frees its place, is answered by a notice alone and is never sent again.",
     on=ON,
