@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from oncemore.adapters.antigravity import conversation, facts, material, store
+from oncemore.adapters.antigravity import conversation, facts, inventory, material, store
 from oncemore.adapters.antigravity.conversation import Conversation, Invocation
 from oncemore.adapters.antigravity.facts import Seen
 from oncemore.adapters.antigravity.harness_process import RESTING, HarnessProcess, Lock, Settings, find
@@ -107,20 +107,8 @@ class HarnessRuntime:
     def inventory(self, session: SessionView, turn: TurnView) -> Inventory:
         """See `Runtime.inventory`. The store is read twice; nothing is started."""
         seen = self._seen(session, turn)
-        one = seen.bound
-        every = seen.invocations
-        observed = conversation.observation(one, one.native in self._cancelled) if one is not None else None
         quiet = all(read.run_state == "idle" for read in seen.conversations)
-        return Inventory(
-            readings=facts.readings(seen) | material.readings(seen, turn, self._terms),
-            complete=seen.agree and quiet and all(other.execution for other in every),
-            turns=tuple(conversation.record(other, self._cancelled) for other in every if other.execution),
-            digest=seen.digest,
-            observed_at=seen.observed_at,
-            answer=one.final.response if one is not None and one.final is not None else None,
-            observation=observed if observed is not None and observed.ended else None,
-            only_reading=conversation.only_reading(one) if one is not None else None,
-        )
+        return inventory.take(seen, turn, self._terms, settled=quiet)
 
     def material(self, session: SessionView, turn: TurnView) -> str:
         """See `Runtime.material`. It is read now, and only what is closed and proven to be the Turn's is given."""

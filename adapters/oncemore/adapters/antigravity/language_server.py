@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from oncemore.adapters.antigravity import conversation, facts, material, reading
+from oncemore.adapters.antigravity import conversation, facts, inventory, material, reading
 from oncemore.adapters.antigravity.conversation import Conversation
 from oncemore.adapters.antigravity.facts import Seen
 from oncemore.adapters.antigravity.material import Terms
@@ -97,24 +97,11 @@ class AntigravityRuntime:
         is not proven to be lost.
         """
         seen = self._look(session, turn)
-        one = seen.bound
-        every = seen.invocations
-        missing = turn.native is None and turn.client_id in session.client_ids and one is None
-        unnamed = any(not other.execution for other in every)
+        missing = turn.native is None and turn.client_id in session.client_ids and seen.bound is None
         if turn.native is not None:
             # After a restart this is how we learn which inputs of a turn that still runs are ours.
             self._mine.started.setdefault(turn.native, _Started(turn.client_id, session.client_ids))
-        observed = conversation.observation(one, one.native in self._mine.cancelled) if one is not None else None
-        return Inventory(
-            readings=facts.readings(seen) | material.readings(seen, turn, self._terms),
-            complete=seen.agree and not missing and not unnamed,
-            turns=tuple(conversation.record(other, self._mine.cancelled) for other in every if other.execution),
-            digest=seen.digest,
-            observed_at=seen.observed_at,
-            answer=one.final.response if one is not None and one.final is not None else None,
-            observation=observed if observed is not None and observed.ended else None,
-            only_reading=conversation.only_reading(one) if one is not None else None,
-        )
+        return inventory.take(seen, turn, self._terms, settled=not missing)
 
     def material(self, session: SessionView, turn: TurnView) -> str:
         """See `Runtime.material`. It is read now, and only what is closed and proven to be the Turn's is given."""
