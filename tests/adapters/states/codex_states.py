@@ -103,7 +103,11 @@ def running_here(seat: Seat) -> tuple[Truth, Report]:
 
 @state("running here, in a command")
 def command_here(seat: Seat) -> tuple[Truth, Report]:
-    return Truth(ended=False, acted="something", runs=True), seat.told(seat.in_a_command())
+    native = seat.in_a_command()
+    owner = seat.runtime._processes.named(native.thread_id)
+    assert owner is not None
+    until(owner.terminals)  # the command may write before its own process lists it
+    return Truth(ended=False, acted="something", runs=True), seat.told(native)
 
 
 @state("running elsewhere, the model is asked")
