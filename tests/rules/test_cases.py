@@ -220,3 +220,15 @@ def test_mistakes_of_a_test_file_hide_none_another(tmp_path: Path) -> None:
 
 def test_a_file_may_have_no_case_yet(tmp_path: Path) -> None:
     assert load_tests(write(tmp_path, "policy: p\ncases: []\n", "p_test.yaml")).cases == ()
+
+
+@pytest.mark.parametrize(("fact", "least"), [("native.steps", 0), ("material.bytes", 0), ("turn.attempt", 1)])
+def test_a_number_is_never_below_the_least_that_the_fact_can_be(tmp_path: Path, fact: str, least: int) -> None:
+    path = tmp_path / "facts.yaml"
+    path.write_text(f"facts: {{{fact}: {least - 1}}}\n")
+    with pytest.raises(FactsInvalid) as caught:
+        load_facts(path, 0)
+    [one] = caught.value.diagnostics
+    assert (one.code, one.line, one.column) == ("R305", 1, 11 + len(fact))
+    path.write_text(f"facts: {{{fact}: {least}}}\n")
+    assert load_facts(path, 0).readings[fact].value == least

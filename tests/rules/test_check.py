@@ -23,8 +23,7 @@ def test_the_shipped_policies_have_no_finding() -> None:
     [
         'source.state != "edited"',
         'grant.state in ["intact", "unavailable"]',
-        'native.read == "unreadable"',
-        'native.coverage != "complete"',
+        'delivery.notice == "ambiguous"',
         'native.latest || native.end_evidence == "projected"',
         "'!(route.state == \"available\")'",
     ],

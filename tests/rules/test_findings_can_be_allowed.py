@@ -71,7 +71,9 @@ def test_an_allowance_that_silences_nothing_is_a_finding(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("said", ["alow R403, x", "allow R301, x", "allow, x", "", "allow R403 because x"])
 def test_a_comment_to_us_that_says_nothing_known_is_a_finding(tmp_path: Path, said: str) -> None:
-    assert found(write(tmp_path, policy(gate(), f"  # oncemore: {said}\n{gate(id='two')}"))) == [("R406", 10)]
+    assert found(write(tmp_path, policy(gate(), f"  # oncemore: {said}\n{gate('native.turn_bound', 'two')}"))) == [
+        ("R406", 10)
+    ]
 
 
 def test_an_error_cannot_be_allowed(tmp_path: Path) -> None:
@@ -82,7 +84,7 @@ def test_an_error_cannot_be_allowed(tmp_path: Path) -> None:
 
 def test_what_stands_in_a_text_is_no_comment(tmp_path: Path) -> None:
     quoted = gate().replace("{en: w,", f'{{en: "w {ALLOW}",')
-    block = gate(id="two").replace("{en: w, zh: 为}", f"\n      en: |\n        {ALLOW}\n      zh: 为")
+    block = gate("native.turn_bound", "two").replace("{en: w, zh: 为}", f"\n      en: |\n        {ALLOW}\n      zh: 为")
     assert found(write(tmp_path, policy(quoted, block))) == []
 
 

@@ -141,6 +141,8 @@ def typed(fact: Fact, raw: Any) -> Value:
         raise ValueError("R303", f"`{fact.name}` cannot be {_shown(raw)}", _suggestion(fact))
     if problem := value_problem(fact, raw):
         raise ValueError(problem[0], problem[1], _span_help(raw) if fact.type == "duration" else problem[2])
+    if fact.type == "int" and isinstance(raw, int) and raw < fact.lowest:
+        raise ValueError("R305", f"`{fact.name}` is never below {fact.lowest}", None)
     return raw
 
 

@@ -6,24 +6,27 @@ on gates, a group that nobody takes, a level for no policy.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 
-from oncemore.rules import rivals
 from oncemore.rules.allowing import without_allowed
-from oncemore.rules.case import Value
 from oncemore.rules.cases import read_tests
+from oncemore.rules.cells import Undecided
 from oncemore.rules.diagnostics import Diagnostic, in_order
-from oncemore.rules.durations import format_ms
 from oncemore.rules.errors import FactsInvalid
 from oncemore.rules.expectations import Known, known_from
 from oncemore.rules.levels import read_levels
 from oncemore.rules.lint import findings
 from oncemore.rules.loading import Group, Loaded, policy_files, read_policies
+from oncemore.rules.rivals import Rivals
 from oncemore.rules.source import Document, read
 from oncemore.rules.typecheck import nearest
-from oncemore.rules.vocabulary import FACTS
+from oncemore.rules.witness import facts_text
+
+NEEDED_ELSEWHERE = ("R410", "R411")
+"""Findings that a gate does nothing: one of a group may do nothing in one policy and be needed in another."""
 
 
 def check_paths(paths: Sequence[Path]) -> list[Diagnostic]:
@@ -52,7 +55,7 @@ def check_paths(paths: Sequence[Path]) -> list[Diagnostic]:
 
 def _rules(loaded: Loaded, folders: Sequence[Path]) -> list[Diagnostic]:
     found = list(loaded.diagnostics)
-    found += (one for reading in loaded.readings for one in findings(reading))
+    found += _semantic(loaded)
     found += _unused_groups(loaded, folders)
     found += _rivals(loaded)
     judged = {reading.document.file for reading in loaded.readings if reading.whole}
@@ -64,37 +67,45 @@ def _rules(loaded: Loaded, folders: Sequence[Path]) -> list[Diagnostic]:
     return found
 
 
+def _semantic(loaded: Loaded) -> Iterator[Diagnostic]:
+    """The findings on each policy; those on a group's gate once, and that it decides nothing only if so in all."""
+    said: dict[tuple[str, int, int, str], list[Diagnostic]] = {}
+    takers: Counter[str] = Counter()
+    for reading in loaded.readings:
+        takers.update({use.found.document.file for use in reading.uses if reading.whole})
+        for one in findings(reading):
+            said.setdefault((one.file, one.line, one.column, one.code), []).append(one)
+    groups = {group.document.file for group in loaded.groups}
+    for (file, _, _, code), alike in said.items():
+        if file in groups and code in NEEDED_ELSEWHERE and len(alike) < takers[file]:
+            continue
+        yield from alike if file not in groups else list({one.message: one for one in alike}.values())
+
+
 def _rivals(loaded: Loaded) -> Iterator[Diagnostic]:
     """Pairs of policies that both fire on some case: then neither acts."""
     if loaded.errors:
         return
     documents = {reading.name: reading.document for reading in loaded.readings}
-    for first, second in combinations(sorted(loaded.policies, key=lambda policy: policy.name), 2):
-        document = documents[second.name]
+    rivals = Rivals(loaded.policies)
+    for first, second in combinations(sorted(policy.name for policy in loaded.policies), 2):
+        document = documents[second]
         assert document.root is not None
-        names = f"`{first.name}` and `{second.name}`"
+        names = f"`{first}` and `{second}`"
+        case = None
         try:
             witness = rivals.both_fire(first, second)
-        except rivals.Undecided:
+        except Undecided:
             message = f"{names} have too many combinations to say whether both can fire on one case"
             help_ = "say in `when` which case each of them is for"
         else:
             if witness is None:
                 continue
             message = f"{names} can both fire on one case, and then neither acts"
-            help_ = f"on this one: {_told(witness)}; give one a `when` or a gate that the other does not pass"
-        yield document.diagnostic(
-            "R408", message, document.root.keys["policy"], help=help_, severity="warning", path=("policy",)
-        )
-
-
-def _told(witness: rivals.Witness) -> str:
-    def word(fact: str, value: Value) -> str:
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        return format_ms(value) if FACTS[fact].type == "duration" and isinstance(value, int) else str(value)
-
-    return ", ".join(f"{fact}: {word(fact, value)}" for fact, value in sorted(witness.values.items()))
+            help_ = "give one a `when` or a gate that the other does not pass"
+            case = facts_text(witness)
+        place = document.root.keys["policy"]
+        yield document.diagnostic("R408", message, place, help=help_, severity="warning", path=("policy",), case=case)
 
 
 def _unused_groups(loaded: Loaded, folders: Sequence[Path]) -> Iterator[Diagnostic]:

@@ -23,6 +23,7 @@ class Diagnostic:
         yaml_path: where in the document, such as `$.gates[2].require`; empty when that says nothing.
         source_line: the line as it stands in the file.
         help: what to do, possibly several lines.
+        case: a facts file that shows what the message says; `decide` gives the same answer on it.
     """
 
     code: str
@@ -35,6 +36,7 @@ class Diagnostic:
     yaml_path: str = ""
     source_line: str = ""
     help: str | None = None
+    case: str | None = None
 
     def compact(self) -> str:
         """One line that editors understand."""
@@ -62,6 +64,9 @@ class Diagnostic:
             first, *rest = visible(self.help).splitlines()
             lines.append(f"{gutter} = help: {first}")
             lines += [f"{gutter}         {line}" for line in rest]
+        if self.case:
+            lines.append(f"{gutter} = case: as a file for `oncemore decide --facts`")
+            lines += [f"{gutter}         {line}" for line in visible(self.case).splitlines()]
         return "\n".join(lines)
 
     def github(self) -> str:
@@ -82,6 +87,7 @@ class Diagnostic:
             "end_column": self.end_column,
             "path": self.yaml_path or None,
             "help": self.help,
+            "case": self.case,
         }
 
     def _underlined(self) -> tuple[str, str]:

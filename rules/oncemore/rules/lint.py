@@ -2,32 +2,22 @@
 
 A gate that nothing can pass, on any runtime or on one that the policy does not leave out, a gate that passes although
 something could not be established, and a value that a list names twice. Findings on one gate never keep those on
-another from being seen.
+another from being seen. `deciding` has those on what gates do together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
+from oncemore.rules.cells import FAIL, Box, Cells, Undecided, solve
+from oncemore.rules.deciding import decisions
 from oncemore.rules.diagnostics import Diagnostic
-from oncemore.rules.errors import TooComplex
 from oncemore.rules.expression import Expression, Member, leaves
 from oncemore.rules.gates import Found, names
+from oncemore.rules.judged import Judged, JudgedGate
 from oncemore.rules.loading import Reading
-from oncemore.rules.normal_form import Term, terms
-from oncemore.rules.satisfying import possible, satisfiable
 from oncemore.rules.source import Document, Node
 from oncemore.rules.vocabulary import FACTS, RUNTIMES
-
-
-@dataclass(frozen=True, slots=True)
-class _Judged:
-    """A gate with the ways in which it passes."""
-
-    found: Found
-    condition: Expression
-    passing: list[Term]
 
 
 def findings(reading: Reading) -> Iterator[Diagnostic]:
@@ -35,29 +25,18 @@ def findings(reading: Reading) -> Iterator[Diagnostic]:
 
     What a gate does by itself is judged wherever it can be read; what gates allow together only when all of them can.
     """
-    gates, whole = [], reading.whole
-    for use in reading.uses:
-        condition = use.found.condition
-        yield from _twice(use.found.document, use.found.node.get("require"), condition, (*use.found.path, "require"))
-        passing = _passing(condition)
-        if condition is None or passing is None:
-            whole = False
-        elif not possible(passing, {}):
-            yield _finding(use.found, "R403", f"{use.found.called} can never pass", "its comparisons contradict")
-        else:
-            gates.append(_Judged(use.found, condition, passing))
     root = reading.document.root
     yield from _twice(reading.document, root.get("when") if root is not None else None, reading.when, ("when",))
-    when = _passing(reading.when)
-    if when is not None and not possible(when, {}):
-        yield _never_concerned(reading.document)
-        when = None
-    elif when is None:
-        whole = False
-    if whole:
-        concerned = [when] if when is not None else []
-        yield from _no_proof(gates, concerned)
-        yield from _unsupplied(gates, concerned)
+    for use in reading.uses:
+        path = (*use.found.path, "require")
+        yield from _twice(use.found.document, use.found.node.get("require"), use.found.condition, path)
+    if not reading.whole:
+        yield from _impossible_alone(reading)
+        return
+    try:
+        yield from _together(Judged(reading))
+    except Undecided:
+        yield _undecided(reading)
 
 
 def _twice(
@@ -81,56 +60,106 @@ def _twice(
                 )
 
 
-def _never_concerned(document: Document) -> Diagnostic:
+def _impossible_alone(reading: Reading) -> Iterator[Diagnostic]:
+    """Conditions that contradict themselves, of a policy that cannot be read as a whole."""
+    if reading.when is not None and not _can_pass(reading.when):
+        yield _never_concerned(reading.document, None)
+    for use in reading.uses:
+        if use.found.condition is not None and not _can_pass(use.found.condition):
+            yield _never(use.found, None)
+
+
+def _can_pass(condition: Expression) -> bool:
+    try:
+        return solve([Cells([condition]).ways(condition)]) is not None
+    except Undecided:
+        return True
+
+
+def _together(judged: Judged) -> Iterator[Diagnostic]:
+    concerned = judged.possible([judged.ways(judged.when)])
+    if not concerned:
+        case = judged.case([judged.ways(judged.when, FAIL)], [])
+        yield _never_concerned(judged.reading.document, case)
+    good = []
+    for gate in judged.gates:
+        if judged.possible([judged.ways(gate.condition)]):
+            good.append(gate)
+            continue
+        wished = [judged.ways(gate.condition, FAIL), *judged.passing(gate), *judged.floored()]
+        yield _never(gate.found, judged.case([], wished))
+    whole = judged.passing()
+    if not concerned or len(good) < len(judged.gates):
+        # What never passes is left out, so that the others can still be judged.
+        whole = [judged.ways(gate.condition) for gate in good]
+        whole += [judged.ways(judged.when)] if concerned else []
+    yield from _no_proof(judged, good, whole)
+    yield from _unsupplied(judged, good, whole)
+    if concerned and len(good) == len(judged.gates) and judged.whole:
+        yield from decisions(judged)
+
+
+def _no_proof(judged: Judged, gates: list[JudgedGate], whole: list[Sequence[Box]]) -> Iterator[Diagnostic]:
+    """Values that say that something could not be established, and on which the policy may fire all the same."""
+    for gate in gates:
+        for name in names(gate.condition):
+            for value in FACTS[name].no_proof:
+                within = judged.cells.known({name: value})
+                # Another part of the condition may let it pass whatever this fact is.
+                on_it = [way for way in judged.ways(gate.condition) if name in way]
+                case = judged.case([on_it, *whole], judged.floored(), within)
+                if case is not None:
+                    message = f'{gate.found.called} passes when `{name}` is "{value}", which proves nothing'
+                    help = "name the values that do prove it, such as in [...]"
+                    yield _finding(gate.found, "R402", message, help, case)
+
+
+def _unsupplied(judged: Judged, gates: list[JudgedGate], whole: list[Sequence[Box]]) -> Iterator[Diagnostic]:
+    """Gates that wait for ever on a runtime which the policy does not exclude."""
+    for runtime in RUNTIMES:
+        there = judged.cells.known({"native.runtime": runtime})
+        if not judged.possible(whole, there):
+            continue
+        lacking = [name for name in judged.cells.values if runtime not in FACTS[name].runtimes]
+        within = there | judged.cells.unknown(lacking)
+        for gate in gates:
+            if judged.possible([judged.ways(gate.condition)], within):
+                continue
+            name = next(name for name in names(gate.condition) if name in lacking)
+            case = judged.case([judged.ways(judged.when)], [*judged.passing(gate), *judged.floored()], within)
+            yield _finding(
+                gate.found,
+                "R403",
+                f"{gate.found.called} can never pass on {runtime}, which does not supply `{name}`",
+                f'leave {runtime} out in `when`, or begin with native.runtime == "{runtime}" || ...',
+                case,
+            )
+
+
+def _never_concerned(document: Document, case: str | None) -> Diagnostic:
     node = document.root.get("when") if document.root is not None else None
     assert node is not None
     message = "`when` can never be true, so that the policy concerns no case"
     help = "its comparisons contradict"
-    return document.diagnostic("R403", message, node.place, path=("when",), help=help, severity="warning")
+    return document.diagnostic("R403", message, node.place, path=("when",), help=help, severity="warning", case=case)
 
 
-def _passing(condition: Expression | None) -> list[Term] | None:
-    if condition is None:
-        return None
-    try:
-        return terms(condition, True)
-    except TooComplex:  # reported as an error
-        return None
+def _never(found: Found, case: str | None) -> Diagnostic:
+    return _finding(found, "R403", f"{found.called} can never pass", "its comparisons contradict", case)
 
 
-def _no_proof(gates: list[_Judged], when: list[list[Term]]) -> Iterator[Diagnostic]:
-    """Values that say that something could not be established, and on which the policy may fire all the same."""
-    for gate in gates:
-        others = [*when, *(other.passing for other in gates if other is not gate)]
-        for name in names(gate.condition):
-            for value in FACTS[name].no_proof:
-                on_it = [term for term in gate.passing if any(leaf.fact == name for leaf, _ in term)]
-                if not any(satisfiable(term, {name: value}) for term in on_it):
-                    continue
-                if all(possible(other, {name: value}) for other in others):
-                    message = f'{gate.found.called} passes when `{name}` is "{value}", which proves nothing'
-                    yield _finding(gate.found, "R402", message, "name the values that do prove it, such as in [...]")
-
-
-def _unsupplied(gates: list[_Judged], when: list[list[Term]]) -> Iterator[Diagnostic]:
-    """Gates that wait for ever on a runtime which the policy does not exclude."""
-    for runtime in RUNTIMES:
-        fixed = {"native.runtime": runtime}
-        if not all(possible(each, fixed) for each in (*when, *(gate.passing for gate in gates))):
-            continue
-        for gate in gates:
-            supplied = [term for term in gate.passing if all(runtime in FACTS[leaf.fact].runtimes for leaf, _ in term)]
-            if not possible(supplied, fixed):
-                lacking = next(name for name in names(gate.condition) if runtime not in FACTS[name].runtimes)
-                yield _finding(
-                    gate.found,
-                    "R403",
-                    f"{gate.found.called} can never pass on {runtime}, which does not supply `{lacking}`",
-                    f'leave {runtime} out in `when`, or begin with native.runtime == "{runtime}" || ...',
-                )
-
-
-def _finding(found: Found, code: str, message: str, help: str) -> Diagnostic:
-    return found.document.diagnostic(
-        code, message, found.place("require"), path=(*found.path, "require"), help=help, severity="warning"
+def _undecided(reading: Reading) -> Diagnostic:
+    document = reading.document
+    assert document.root is not None
+    return document.diagnostic(
+        "R412",
+        "the policy has too many combinations to say what its gates do together",
+        next(iter(document.root.keys.values())),
+        help="split gates of many alternatives into several",
+        severity="warning",
     )
+
+
+def _finding(found: Found, code: str, message: str, help: str, case: str | None) -> Diagnostic:
+    place, path = found.place("require"), (*found.path, "require")
+    return found.document.diagnostic(code, message, place, path=path, help=help, severity="warning", case=case)

@@ -129,12 +129,13 @@ class Document:
         path: Sequence[str | int] = (),
         help: str | None = None,
         severity: Severity = "error",
+        case: str | None = None,
     ) -> Diagnostic:
         """A diagnostic framed with the line that the place begins on."""
         line, column = self.position(place.start)
         shown = self.line(line)
         stop = min(column + max(1, place.end - place.start), max(len(shown), column) + 1)
-        return Diagnostic(code, severity, message, self.file, line, column, stop, dotted(path), shown, help)
+        return Diagnostic(code, severity, message, self.file, line, column, stop, dotted(path), shown, help, case)
 
     def report(
         self, code: str, message: str, place: Place, *, path: Sequence[str | int] = (), help: str | None = None

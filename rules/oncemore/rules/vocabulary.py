@@ -63,6 +63,11 @@ class Fact(BaseModel):
         """Whether only our own records supply it, so that the service always knows it."""
         return STORED.issuperset(self.supplied_by.split(" and "))
 
+    @property
+    def lowest(self) -> int:
+        """The least that a number can be: ordinals count from one, amounts and spans of time from nought."""
+        return 1 if self.unit == "ordinal" else 0
+
 
 def _bool(name: str, by: str, meaning: str, *, age: int | None = None, changeable: bool = False) -> Fact:
     return Fact(name=name, type="bool", meaning=meaning, supplied_by=by, max_age=age, changeable=changeable)
