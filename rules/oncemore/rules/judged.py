@@ -5,69 +5,66 @@ Conditions as ways to pass, over the cells of the policy's own facts and its flo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 from oncemore.rules.actions import ACTIONS
-from oncemore.rules.cells import PASS, Box, Cells, Wanted, likely, solve
+from oncemore.rules.cells import FAIL, PASS, Box, Cells, Wanted, likely, solve
 from oncemore.rules.expression import Expression
 from oncemore.rules.floor import floor_gates
 from oncemore.rules.gates import Found
 from oncemore.rules.loading import Reading
-from oncemore.rules.outcome import SEVERITY, Outcome
-from oncemore.rules.policy import Gate
-from oncemore.rules.witness import Values, facts_text
+from oncemore.rules.outcome import SEVERITY, Outcome, Truth
+from oncemore.rules.policy import Gate, Policy
+from oncemore.rules.witness import Values
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedGate:
-    """A gate of a file whose condition can be read.
-
-    Attributes:
-        otherwise, unknown: None when they cannot be read.
-        own: it stands in the policy's file, not in a group's.
-    """
-
-    found: Found
-    condition: Expression
-    otherwise: Outcome | None
-    unknown: Outcome | None
-    own: bool
+class Judgeable(Protocol):
+    """What has to be known of a gate: its condition, and what follows when it does not pass."""
 
     @property
-    def path(self) -> tuple[str | int, ...]:
-        """Where its condition stands."""
-        return (*self.found.path, "require")
+    def condition(self) -> Expression:
+        """When it passes."""
+
+    @property
+    def otherwise(self) -> Outcome:
+        """When the condition is false."""
+
+    @property
+    def unknown(self) -> Outcome:
+        """When it is unknown."""
 
 
-class Judged:
-    """One policy file of which every condition can be read.
+G = TypeVar("G", bound=Judgeable)
+
+
+class Judged(Generic[G]):
+    """A policy as conditions over cells.
 
     Attributes:
-        whole: what happens when each gate does not pass can be read as well.
+        more: further conditions that will be asked about, so that their literals make cells too.
     """
 
-    def __init__(self, reading: Reading) -> None:
-        assert reading.when is not None
-        self.reading = reading
-        self.when = reading.when
-        self.gates = [_judged(reading, use.found) for use in reading.uses]
-        action = reading.action
-        self.floor: tuple[Gate, ...] = () if action not in ACTIONS or action is None else floor_gates(action)
-        self.cells = Cells(self._conditions())
-        self.whole = reading.action in ACTIONS and all(gate.otherwise is not None for gate in self.gates)
-
-    def _conditions(self) -> list[Expression]:
-        return [self.when, *(gate.condition for gate in self.gates), *(gate.condition for gate in self.floor)]
+    def __init__(self, when: Expression, gates: Sequence[G], floor: Sequence[Gate], more: Iterable[Expression] = ()):
+        self.when = when
+        self.gates = gates
+        self.floor = floor
+        own = [*(gate.condition for gate in gates), *(gate.condition for gate in floor)]
+        self.cells = Cells([when, *own, *more])
 
     def ways(self, condition: Expression, wanted: Wanted = PASS) -> Sequence[Box]:
         """The boxes in which a condition is as wanted."""
         return self.cells.ways(condition, wanted)
 
-    def passing(self, besides: JudgedGate | None = None) -> list[Sequence[Box]]:
+    def concerned(self) -> Sequence[Box]:
+        """The policy concerns the case."""
+        return self.ways(self.when)
+
+    def passing(self, besides: G | None = None) -> list[Sequence[Box]]:
         """`when` and every gate of the policy passes, of one perhaps nothing said."""
         others = [gate.condition for gate in self.gates if gate is not besides]
-        return [self.ways(condition) for condition in (self.when, *others)]
+        return [self.concerned(), *map(self.ways, others)]
 
     def floored(self) -> list[Sequence[Box]]:
         """The floor passes."""
@@ -78,32 +75,74 @@ class Judged:
         return solve(conditions, within) is not None
 
     def case(
-        self, conditions: Sequence[Sequence[Box]], wished: Sequence[Sequence[Box]], within: Box | None = None
-    ) -> str | None:
-        """A facts file on which the conditions hold, and as many wishes as can; None when there is none."""
-        values = self.values(conditions, wished, within)
-        return None if values is None else facts_text(values)
-
-    def values(
-        self, conditions: Sequence[Sequence[Box]], wished: Sequence[Sequence[Box]], within: Box | None = None
+        self,
+        conditions: Sequence[Sequence[Box]],
+        wished: Sequence[Sequence[Box]],
+        within: Box | None = None,
+        preferred: Values | None = None,
     ) -> Values | None:
-        """The same as values."""
+        """A case on which the conditions hold, and as many wishes as can; None when there is none."""
         box = likely(conditions, wished, within)
-        return None if box is None else self.cells.pick(box)
+        return None if box is None else self.cells.pick(box, preferred)
+
+    def milder(self, place: int, than: Outcome, at: int) -> Sequence[Box]:
+        """A gate leaves the decision to one at another place with that outcome.
+
+        The most severe outcome decides, and of equal ones the first.
+        """
+        gate = self.gates[place]
+        follows = {Truth.FAIL: gate.otherwise, Truth.UNKNOWN: gate.unknown}
+        left = [
+            truth
+            for truth, outcome in follows.items()
+            if SEVERITY.index(outcome) > SEVERITY.index(than) or (outcome is than and place > at)
+        ]
+        return self.ways(gate.condition, PASS | frozenset(left))
+
+    def decided(self, at: int, result: Wanted, beside: Iterable[int] | None = None) -> list[Sequence[Box]]:
+        """The cases that a gate's being false, or its being unknown, decides.
+
+        Args:
+            beside: were there only the gates at these places beside it; None for all.
+        """
+        gate = self.gates[at]
+        own = gate.otherwise if result == FAIL else gate.unknown
+        places = range(len(self.gates)) if beside is None else beside
+        milder = [self.milder(place, own, at) for place in places if place != at]
+        return [self.concerned(), self.ways(gate.condition, result), *milder]
 
 
-def severity(outcome: Outcome) -> int:
-    """How early an outcome decides among those of several gates; less is more severe."""
-    return SEVERITY.index(outcome)
+def judged(policy: Policy, more: Iterable[Expression] = ()) -> Judged[Gate]:
+    """A policy that loads, with its floor."""
+    return Judged(policy.when, policy.gates, floor_gates(policy.action), more)
 
 
-def _judged(reading: Reading, found: Found) -> JudgedGate:
+@dataclass(frozen=True, slots=True)
+class FoundGate:
+    """A gate of a file whose condition can be read.
+
+    Attributes:
+        whole: what follows when it does not pass can be read too; if not, `wait` stands for it.
+    """
+
+    found: Found
+    condition: Expression
+    otherwise: Outcome
+    unknown: Outcome
+    whole: bool
+
+
+def judged_file(reading: Reading) -> Judged[FoundGate]:
+    """A file of which every condition can be read."""
+    assert reading.when is not None
+    action = reading.action
+    floor = () if action not in ACTIONS or action is None else floor_gates(action)
+    return Judged(reading.when, [_gate(use.found) for use in reading.uses], floor)
+
+
+def _gate(found: Found) -> FoundGate:
     assert found.condition is not None
     entry = found.entry
-    return JudgedGate(
-        found,
-        found.condition,
-        None if entry is None else Outcome(entry.otherwise),
-        None if entry is None else Outcome(entry.unknown),
-        found.document is reading.document,
-    )
+    if entry is None:
+        return FoundGate(found, found.condition, Outcome.WAIT, Outcome.WAIT, False)
+    return FoundGate(found, found.condition, Outcome(entry.otherwise), Outcome(entry.unknown), True)

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from oncemore.rules.actions import ACTIONS
 from oncemore.rules.cells import FAIL, Box, Cells, Undecided, solve
 from oncemore.rules.deciding import decisions
 from oncemore.rules.diagnostics import Diagnostic
 from oncemore.rules.expression import Expression, Member, leaves
 from oncemore.rules.gates import Found, names
-from oncemore.rules.judged import Judged, JudgedGate
+from oncemore.rules.judged import FoundGate, Judged, judged_file
 from oncemore.rules.loading import Reading
 from oncemore.rules.source import Document, Node
 from oncemore.rules.vocabulary import FACTS, RUNTIMES
+from oncemore.rules.witness import Values, facts_text
+
+File = Judged[FoundGate]
 
 
 def findings(reading: Reading) -> Iterator[Diagnostic]:
@@ -34,7 +38,7 @@ def findings(reading: Reading) -> Iterator[Diagnostic]:
         yield from _impossible_alone(reading)
         return
     try:
-        yield from _together(Judged(reading))
+        yield from _together(judged_file(reading), reading)
     except Undecided:
         yield _undecided(reading)
 
@@ -76,11 +80,10 @@ def _can_pass(condition: Expression) -> bool:
         return True
 
 
-def _together(judged: Judged) -> Iterator[Diagnostic]:
-    concerned = judged.possible([judged.ways(judged.when)])
+def _together(judged: File, reading: Reading) -> Iterator[Diagnostic]:
+    concerned = judged.possible([judged.concerned()])
     if not concerned:
-        case = judged.case([judged.ways(judged.when, FAIL)], [])
-        yield _never_concerned(judged.reading.document, case)
+        yield _never_concerned(reading.document, judged.case([judged.ways(judged.when, FAIL)], []))
     good = []
     for gate in judged.gates:
         if judged.possible([judged.ways(gate.condition)]):
@@ -88,18 +91,16 @@ def _together(judged: Judged) -> Iterator[Diagnostic]:
             continue
         wished = [judged.ways(gate.condition, FAIL), *judged.passing(gate), *judged.floored()]
         yield _never(gate.found, judged.case([], wished))
-    whole = judged.passing()
-    if not concerned or len(good) < len(judged.gates):
-        # What never passes is left out, so that the others can still be judged.
-        whole = [judged.ways(gate.condition) for gate in good]
-        whole += [judged.ways(judged.when)] if concerned else []
+    # What never passes is left out, so that the others can still be judged.
+    whole = [judged.ways(gate.condition) for gate in good]
+    whole += [judged.concerned()] if concerned else []
     yield from _no_proof(judged, good, whole)
     yield from _unsupplied(judged, good, whole)
-    if concerned and len(good) == len(judged.gates) and judged.whole:
-        yield from decisions(judged)
+    if concerned and len(good) == len(judged.gates) and all(gate.whole for gate in good) and reading.action in ACTIONS:
+        yield from decisions(judged, reading.document)
 
 
-def _no_proof(judged: Judged, gates: list[JudgedGate], whole: list[Sequence[Box]]) -> Iterator[Diagnostic]:
+def _no_proof(judged: File, gates: list[FoundGate], whole: list[Sequence[Box]]) -> Iterator[Diagnostic]:
     """Values that say that something could not be established, and on which the policy may fire all the same."""
     for gate in gates:
         for name in names(gate.condition):
@@ -114,7 +115,7 @@ def _no_proof(judged: Judged, gates: list[JudgedGate], whole: list[Sequence[Box]
                     yield _finding(gate.found, "R402", message, help, case)
 
 
-def _unsupplied(judged: Judged, gates: list[JudgedGate], whole: list[Sequence[Box]]) -> Iterator[Diagnostic]:
+def _unsupplied(judged: File, gates: list[FoundGate], whole: list[Sequence[Box]]) -> Iterator[Diagnostic]:
     """Gates that wait for ever on a runtime which the policy does not exclude."""
     for runtime in RUNTIMES:
         there = judged.cells.known({"native.runtime": runtime})
@@ -126,7 +127,7 @@ def _unsupplied(judged: Judged, gates: list[JudgedGate], whole: list[Sequence[Bo
             if judged.possible([judged.ways(gate.condition)], within):
                 continue
             name = next(name for name in names(gate.condition) if name in lacking)
-            case = judged.case([judged.ways(judged.when)], [*judged.passing(gate), *judged.floored()], within)
+            case = judged.case([judged.concerned()], [*judged.passing(gate), *judged.floored()], within)
             yield _finding(
                 gate.found,
                 "R403",
@@ -136,15 +137,17 @@ def _unsupplied(judged: Judged, gates: list[JudgedGate], whole: list[Sequence[Bo
             )
 
 
-def _never_concerned(document: Document, case: str | None) -> Diagnostic:
+def _never_concerned(document: Document, case: Values | None) -> Diagnostic:
     node = document.root.get("when") if document.root is not None else None
     assert node is not None
     message = "`when` can never be true, so that the policy concerns no case"
     help = "its comparisons contradict"
-    return document.diagnostic("R403", message, node.place, path=("when",), help=help, severity="warning", case=case)
+    return document.diagnostic(
+        "R403", message, node.place, path=("when",), help=help, severity="warning", case=_text(case)
+    )
 
 
-def _never(found: Found, case: str | None) -> Diagnostic:
+def _never(found: Found, case: Values | None) -> Diagnostic:
     return _finding(found, "R403", f"{found.called} can never pass", "its comparisons contradict", case)
 
 
@@ -160,6 +163,10 @@ def _undecided(reading: Reading) -> Diagnostic:
     )
 
 
-def _finding(found: Found, code: str, message: str, help: str, case: str | None) -> Diagnostic:
+def _finding(found: Found, code: str, message: str, help: str, case: Values | None) -> Diagnostic:
     place, path = found.place("require"), (*found.path, "require")
-    return found.document.diagnostic(code, message, place, path=path, help=help, severity="warning", case=case)
+    return found.document.diagnostic(code, message, place, path=path, help=help, severity="warning", case=_text(case))
+
+
+def _text(case: Values | None) -> str | None:
+    return None if case is None else facts_text(case)
