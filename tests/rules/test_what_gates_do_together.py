@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterator
-from itertools import product
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.oracle import evaluate
 from tests.rules.policy_files import gate, policy, write
+from tests.rules.random_policies import conditions, every_case, loaded, written
 
 from oncemore.engine.decision import decide
 from oncemore.engine.evaluation import Evaluator
@@ -23,7 +22,7 @@ from oncemore.rules.floor import floor_gates
 from oncemore.rules.loading import load_policies
 from oncemore.rules.outcome import SEVERITY, Outcome, Truth
 from oncemore.rules.parsing import parse
-from oncemore.rules.policy import Gate, Policy
+from oncemore.rules.policy import Gate
 
 Record = dict[str, Any]
 LIVES = 'native.live_owner in ["none", "ours"]'
@@ -135,55 +134,19 @@ def test_what_takes_too_many_steps_is_said_to_be_undecided(tmp_path: Path, monke
 
 # Against every combination --------------------------------------------------------------------------------------------
 
-ATOMS = [
-    "native.latest", "native.latest == false", "native.steps > 2", "native.steps <= 4", "native.steps != 3",
-    'native.effects == "none"', 'native.effects in ["none", "settled"]', 'native.effects != "failed"',
-    'turn.status == "failed"', 'turn.status in ["failed", "completed"]',
-]  # fmt: skip
-
-
-def conditions(count: int, seed: int) -> Iterator[str]:
-    draw = random.Random(seed)
-    for _ in range(count):
-        parts = draw.sample(ATOMS, draw.randint(1, 3))
-        text = f" {draw.choice(['&&', '||'])} ".join(f"!({part})" if draw.random() < 0.2 else part for part in parts)
-        yield f"!({text})" if draw.random() < 0.2 else text
-
-
-def every_case(these: Cells) -> Iterator[dict[str, Any]]:
-    for values in product(*these.values.values()):
-        yield {fact: value for fact, value in zip(these.values, values, strict=True) if value is not None}
-
 
 @pytest.mark.parametrize("seed", range(40))
 def test_the_boxes_of_a_condition_hold_exactly_its_cases(seed: int) -> None:
     for text in conditions(10, seed):
         condition = parse(text)
         these = Cells([condition])
-        for values in every_case(these):
+        for values in every_case([condition]):
             result = {True: Truth.PASS, False: Truth.FAIL, None: Truth.UNKNOWN}[evaluate(condition, values)]
             assert truth(condition, values) is result
             point = these.known({fact: values.get(fact) for fact in these.values})
             for wanted in (PASS, FAIL, UNKNOWN, PASS | FAIL, PASS | UNKNOWN, FAIL | UNKNOWN):
                 inside = any(solutions([these.ways(condition, wanted)], point))
                 assert inside is (result in wanted), (text, values, wanted)
-
-
-def random_policy(seed: int) -> tuple[str, Policy]:
-    draw = random.Random(seed)
-    texts = list(conditions(draw.randint(2, 4), seed))
-    gates = []
-    for number, text in enumerate(texts):
-        quoted = "'" + text + "'"
-        gates.append(severe(gate(quoted, f"g{number}"), draw.choice(["wait", "hold", "deny"])))
-    written = policy(*gates, when="turn.attempt == 1", then="{action: settle_turn}")
-    return written, next(iter(policies_of(written)))
-
-
-def policies_of(text: str) -> tuple[Policy, ...]:
-    from oncemore.rules.loading import policy_from_texts
-
-    return (policy_from_texts("policies/p.yaml", {"policies/p.yaml": text}),)
 
 
 def outcome(gate: Gate, values: dict[str, Any]) -> Outcome | None:
@@ -193,28 +156,28 @@ def outcome(gate: Gate, values: dict[str, Any]) -> Outcome | None:
 
 @pytest.mark.parametrize("seed", range(150))
 def test_findings_are_those_that_every_combination_gives(tmp_path: Path, seed: int) -> None:
-    text, made = random_policy(seed)
+    text = written(seed)
+    made = loaded(text)
     write(tmp_path, text)
     assert not floor_gates(made.action)
-    these = Cells([gate.condition for gate in made.gates])
     deciding: set[str] = set()
     failing: set[str] = set()
     passing: set[str] = set()
     fires = False
-    for values in every_case(these):
-        outcomes = {gate.id: given for gate in made.gates if (given := outcome(gate, values)) is not None}
+    for values in every_case([one.condition for one in made.gates]):
+        outcomes = {one.id: given for one in made.gates if (given := outcome(one, values)) is not None}
         fires = fires or not outcomes
-        failing |= {gate.id for gate in made.gates if evaluate(gate.condition, values) is False}
-        passing |= {gate.id for gate in made.gates if evaluate(gate.condition, values) is True}
+        failing |= {one.id for one in made.gates if evaluate(one.condition, values) is False}
+        passing |= {one.id for one in made.gates if evaluate(one.condition, values) is True}
         if outcomes:
             worst = min(outcomes.values(), key=SEVERITY.index)
-            deciding.add(next(gate for gate, given in outcomes.items() if given is worst))
-    expected = {("R403", gate.id) for gate in made.gates if gate.id not in passing}
+            deciding.add(next(id for id, given in outcomes.items() if given is worst))
+    expected = {("R403", one.id) for one in made.gates if one.id not in passing}
     if not expected:
         if not fires:
             expected.add(("R409", "p"))
         else:
-            expected |= {("R410", gate.id) for gate in made.gates if gate.id not in failing}
+            expected |= {("R410", one.id) for one in made.gates if one.id not in failing}
             expected |= {("R411", gate.id) for gate in made.gates if gate.id in failing and gate.id not in deciding}
     lines = {f"g{number}": 7 + 4 * number for number in range(len(made.gates))} | {"p": 1}
     found = {(one.code, one.line) for one in check_paths([tmp_path]) if one.code in ("R403", "R409", "R410", "R411")}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
 from oncemore.engine import phrases
@@ -29,12 +29,14 @@ def explain(
     format: Format = "pretty",
     *,
     colour: bool = False,
+    marked: Collection[str] = (),
 ) -> str:
     """The explanation of one decision record, ending in a newline.
 
     Args:
         audience: `user` is told the deciding gate's own sentence and the time, and no fact, name or number besides.
         colour: terminal colours for the results, in `pretty` only.
+        marked: gates that get a mark, and their operands even where they pass, in `pretty` only.
     """
     said = explanation(record, lang, audience)
     if format == "json":
@@ -42,7 +44,7 @@ def explain(
     if audience == "user":
         return f"{said['sentence']}\n"
     words = phrases.WORDS[lang]
-    return _markdown(said, words) if format == "markdown" else _pretty(said, words, colour)
+    return _markdown(said, words) if format == "markdown" else _pretty(said, words, colour, marked)
 
 
 def explanation(record: Record, lang: Language, audience: Audience) -> dict[str, Any]:
@@ -173,7 +175,7 @@ def _plain(text: str) -> str:
 # Formats --------------------------------------------------------------------------------------------------------------
 
 
-def _pretty(said: Mapping[str, Any], words: Mapping[str, str], colour: bool) -> str:
+def _pretty(said: Mapping[str, Any], words: Mapping[str, str], colour: bool, marked: Collection[str]) -> str:
     lines = [said["sentence"], ""]
     rows = [("when", said["when"], ""), *((gate["id"], gate, gate["otherwise"]) for gate in said["gates"])]
     width = max(len(name) for name, _, _ in rows)
@@ -184,8 +186,9 @@ def _pretty(said: Mapping[str, Any], words: Mapping[str, str], colour: bool) -> 
         if colour:
             mark = f"\033[{_COLOURS[result]}m{mark}\033[0m"
         follows = f"  -> {words[f'outcome.{otherwise}']}" if otherwise and result != "pass" else ""
-        lines.append(f"  {mark}  {name:<{width}}  {row['expression']}{follows}")
-        if result != "pass":
+        begin = "> " if name in marked else "  "
+        lines.append(f"{begin}{mark}  {name:<{width}}  {row['expression']}{follows}")
+        if result != "pass" or name in marked:
             for operand in row["operands"]:
                 evidence = _evidence(operand, words)
                 lines.append(

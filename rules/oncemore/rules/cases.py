@@ -52,13 +52,18 @@ class TestCase:
 
 @dataclass(frozen=True, slots=True)
 class TestFile:
-    """`NAME_test.yaml`: cases of one policy."""
+    """`NAME_test.yaml`: cases of one policy.
+
+    Attributes:
+        base: what every case states unless it says otherwise; None where the supplier itself said unknown.
+    """
 
     __test__ = False
 
     policy: str
     cases: tuple[TestCase, ...]
     file: str
+    base: Mapping[str, Value | None]
 
 
 def load_facts(path: Path, default_now: int) -> Case:
@@ -123,7 +128,7 @@ def read_tests(document: Document, known: Known | None = None) -> TestFile:
         check_expectations(document, known)
     if document.diagnostics or model is None:
         raise FactsInvalid(in_order(document.diagnostics))
-    return TestFile(model.policy, tuple(cases), document.file)
+    return TestFile(model.policy, tuple(cases), document.file, base)
 
 
 def typed(fact: Fact, raw: Any) -> Value:

@@ -5,7 +5,7 @@ Conditions as ways to pass, over the cells of the policy's own facts and its flo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -85,31 +85,44 @@ class Judged(Generic[G]):
         box = likely(conditions, wished, within)
         return None if box is None else self.cells.pick(box, preferred)
 
-    def milder(self, place: int, than: Outcome, at: int) -> Sequence[Box]:
-        """A gate leaves the decision to one at another place with that outcome.
-
-        The most severe outcome decides, and of equal ones the first.
-        """
-        gate = self.gates[place]
-        follows = {Truth.FAIL: gate.otherwise, Truth.UNKNOWN: gate.unknown}
-        left = [
-            truth
-            for truth, outcome in follows.items()
-            if SEVERITY.index(outcome) > SEVERITY.index(than) or (outcome is than and place > at)
-        ]
-        return self.ways(gate.condition, PASS | frozenset(left))
-
     def decided(self, at: int, result: Wanted, beside: Iterable[int] | None = None) -> list[Sequence[Box]]:
         """The cases that a gate's being false, or its being unknown, decides.
 
         Args:
             beside: were there only the gates at these places beside it; None for all.
         """
-        gate = self.gates[at]
-        own = gate.otherwise if result == FAIL else gate.unknown
         places = range(len(self.gates)) if beside is None else beside
-        milder = [self.milder(place, own, at) for place in places if place != at]
-        return [self.concerned(), self.ways(gate.condition, result), *milder]
+        return [self.concerned(), *self._decided(self.gates, at, result, places)]
+
+    def decided_by_floor(self, at: int, result: Wanted) -> list[Sequence[Box]]:
+        """The same of a gate of the floor, which is asked when every gate of the policy passes."""
+        return [*self.passing(), *self._decided(self.floor, at, result, range(len(self.floor)))]
+
+    def _decided(
+        self, gates: Sequence[Judgeable], at: int, result: Wanted, beside: Iterable[int]
+    ) -> Iterator[Sequence[Box]]:
+        gate = gates[at]
+        own = gate.otherwise if result == FAIL else gate.unknown
+        yield self.ways(gate.condition, result)
+        for place in beside:
+            if place != at:
+                yield self.ways(gates[place].condition, milder(gates[place], own, as_severe=place > at))
+
+
+def milder(gate: Judgeable, than: Outcome, *, as_severe: bool) -> Wanted:
+    """The results of a gate that leave the decision to one with another outcome.
+
+    The most severe outcome decides, and of equal ones the first.
+
+    Args:
+        as_severe: an equally severe one leaves it too, as of a later gate.
+    """
+    follows = {Truth.FAIL: gate.otherwise, Truth.UNKNOWN: gate.unknown}
+    return PASS | frozenset(
+        truth
+        for truth, outcome in follows.items()
+        if SEVERITY.index(outcome) > SEVERITY.index(than) or (outcome is than and as_severe)
+    )
 
 
 def judged(policy: Policy, more: Iterable[Expression] = ()) -> Judged[Gate]:

@@ -44,10 +44,11 @@ class CaseResult:
 
 def run(test_file: TestFile, decide: Decide) -> list[CaseResult]:
     """Decide every case and compare, in the order of the file."""
-    return [_run_case(test_file, test, decide) for test in test_file.cases]
+    return [run_case(test_file, test, decide) for test in test_file.cases]
 
 
-def _run_case(test_file: TestFile, test: TestCase, decide: Decide) -> CaseResult:
+def run_case(test_file: TestFile, test: TestCase, decide: Decide) -> CaseResult:
+    """Decide one case and compare."""
     expected = {key: _shown(key, value) for key, value in test.expect.items()}
 
     def result(

@@ -21,6 +21,7 @@ from oncemore.rules.errors import RulesError
 WHERE: Mapping[str, str] = {
     "check": "rules_commands",
     "test": "rules_commands",
+    "cases": "rules_commands",
     "facts": "rules_commands",
     "schema": "rules_commands",
     "decide": "decision_commands",
@@ -87,7 +88,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except (OncemoreError, RulesError) as error:
-            _tell(error)
+            output.failure(error)
             ctx.exit(CODES.get(error.code, Exit.NO))
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
@@ -123,15 +124,6 @@ def run() -> int:
     """Run the program with the process's arguments; does not return when click ends it."""
     cli(prog_name="oncemore")
     return 0
-
-
-def _tell(error: OncemoreError | RulesError) -> None:
-    """The message with its code; framed where the error knows the places."""
-    diagnostics = getattr(error, "diagnostics", None)
-    if diagnostics:
-        output.diagnostics(diagnostics, err=True)
-        return
-    output.note(output.plain(f"error[{error.code}] {error}"))
 
 
 def _tell_refused(error: OSError | UnicodeEncodeError) -> None:

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from oncemore.engine.errors import OncemoreError
     from oncemore.rules.diagnostics import Diagnostic
+    from oncemore.rules.errors import RulesError
 
 
 class Exit(IntEnum):
@@ -114,6 +116,15 @@ def diagnostics(found: Iterable[Diagnostic], *, err: bool = False) -> None:
     write(render(listed, "pretty", color=coloured(err=err)))
     write("")
     write(counted(listed))
+
+
+def failure(error: OncemoreError | RulesError) -> None:
+    """The message of an error of ours with its code; framed where the error knows the places."""
+    found = getattr(error, "diagnostics", None)
+    if found:
+        diagnostics(found, err=True)
+        return
+    note(plain(f"error[{error.code}] {error}"))
 
 
 def counted(found: Sequence[Diagnostic]) -> str:

@@ -1,8 +1,8 @@
-"""Which commands are there for those who write rules? `check`, `test`, `facts`, `schema`."""
+"""Which commands are there for those who write rules? `check`, `test`, `cases`, `facts`, `schema`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,6 +64,15 @@ def check(ctx: click.Context, paths: tuple[Path, ...], format_: str) -> None:
 @click.option("-k", "word", metavar="WORD", help="Only cases whose name or policy holds this word.")
 @format_option("pretty", "json")
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Also write JUnit XML.")
+@click.option("--coverage", is_flag=True, help="Say which results of gates and which outcomes no test has seen.")
+@click.option(
+    "--min-coverage",
+    type=click.FloatRange(0, 100),
+    metavar="PERCENT",
+    help="Fail when tests have seen less of a policy.",
+)
+@click.option("--mutate", is_flag=True, help="Change the policies in every small way, and say what no test notices.")
+@click.option("--watch", is_flag=True, help="Run again whenever a file changes.")
 @click.pass_context
 def test(
     ctx: click.Context,
@@ -72,6 +81,10 @@ def test(
     word: str | None,
     format_: str,
     junit: Path | None,
+    coverage: bool,
+    min_coverage: float | None,
+    mutate: bool,
+    watch: bool,
 ) -> None:
     """Run rule tests through the real engine.
 
@@ -80,18 +93,78 @@ def test(
     PATHs are test files or folders of them; left out: the tests in --policies, else in ONCEMORE_POLICIES, else in
     ./policies if it holds a policy, else those shipped.
 
-    Exit codes: 0 all passed; 1 a case failed or could not be judged; 2 usage; 3 policies or a test file do not load;
-    5 no case ran.
+    Exit codes: 0 all passed; 1 a case failed or could not be judged, tests saw too little, or a mutant survives;
+    2 usage; 3 policies or a test file do not load; 5 no case ran.
     """
+    from oncemore.adapters.cli.measuring import measure
     from oncemore.adapters.cli.testing import refuse_others, report, run_tests, write_junit
 
     refuse_others(paths)
-    run = run_tests(paths, policies, word)
-    # Before anything is printed: whoever reads our output may close it early.
-    if junit is not None:
-        write_junit(run, junit)
-    report(run, format_)
-    ctx.exit(run.exit)
+    if word is not None and (mutate or coverage or min_coverage is not None):
+        raise click.UsageError("what tests hold is measured with all of them: name test files instead of -k")
+    if watch and (format_ != "pretty" or junit is not None):
+        raise click.UsageError("--watch is for a person: leave --format and --junit out")
+
+    def once() -> Exit:
+        run = run_tests(paths, policies, word)
+        measured = measure(run, coverage=coverage or min_coverage is not None, least=min_coverage or 0, mutate=mutate)
+        # Before anything is printed: whoever reads our output may close it early.
+        if junit is not None:
+            write_junit(run, junit)
+        report(run, format_, measured)
+        return run.exit if run.exit is not Exit.YES else measured.exit
+
+    if not watch:
+        ctx.exit(once())
+    from oncemore.adapters.cli.watching import watch as watched
+
+    looked = [*paths, *((policies,) if policies is not None else ())] or [choose(policies).folder]
+    ctx.exit(watched(_forgiving(once), lambda: [*looked, *(path.parent for path in looked if path.is_file())]))
+
+
+def _forgiving(once: Callable[[], Exit]) -> Callable[[], Exit]:
+    """A run that tells what keeps rules from loading, instead of ending with it."""
+    from oncemore.rules.errors import RulesError
+
+    def run() -> Exit:
+        try:
+            return once()
+        except RulesError as error:
+            output.failure(error)
+            return Exit.NOT_LOADED
+
+    return run
+
+
+@click.command()
+@click.argument("name", metavar="POLICY")
+@policies_option()
+@click.option("--write", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a file instead.")
+@click.pass_context
+def cases(ctx: click.Context, name: str, policies: Path | None, write: Path | None) -> None:
+    """Write tests for the boundaries of a policy.
+
+    From a case on which it fires, each fact takes every value that could matter: all values of an enum, each number of
+    a condition with those beside it, missing and stale. What is expected is what the policy says now: read it before
+    you keep it. A test file beside the policy gives the case to begin with; it is not changed.
+
+    Exit codes: 0 written; 1 the policy can never fire; 2 usage, or a file that is there already; 3 rules do not load.
+    """
+    from oncemore.adapters.cli.writing_cases import written
+
+    text = written(name, policies)
+    if text is None:
+        output.note(f"{name} can never fire: `oncemore check` says why")
+        ctx.exit(Exit.NO)
+    if write is None:
+        output.say(text.rstrip("\n"))
+        return
+    try:
+        with write.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise click.UsageError(f"{write} is there already; nothing was written") from None
+    output.say(str(write))
 
 
 @click.command()

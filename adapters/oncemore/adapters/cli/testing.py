@@ -17,9 +17,11 @@ from oncemore.adapters.cli.choice import Choice, choose
 from oncemore.adapters.cli.output import Exit
 
 if TYPE_CHECKING:
+    from oncemore.adapters.cli.measuring import Measured
     from oncemore.rules.case import Case
+    from oncemore.rules.cases import TestFile
     from oncemore.rules.diagnostics import Diagnostic
-    from oncemore.rules.expectations import Known
+    from oncemore.rules.loading import PolicySet
     from oncemore.rules.testing import CaseResult
 
 SUFFIX = "_test.yaml"
@@ -32,12 +34,14 @@ class Run:
     Attributes:
         broken: why test files did not load.
         files: how many test files were looked at.
+        tested: test files that ran, each with the policies that it was about.
     """
 
     results: list[tuple[str, CaseResult]] = field(default_factory=list)
     broken: list[Diagnostic] = field(default_factory=list)
     choices: list[Choice] = field(default_factory=list)
     files: int = 0
+    tested: list[tuple[TestFile, PolicySet]] = field(default_factory=list)
 
     @property
     def count(self) -> Mapping[str, int]:
@@ -88,7 +92,9 @@ def run_tests(paths: Sequence[Path], policies: Path | None, word: str | None) ->
     from oncemore.rules.testing import run
 
     outcome = Run()
-    deciders: dict[Path, tuple[Callable[[str, Case], Mapping[str, Any]], Known]] = {}
+    from oncemore.rules.expectations import known_of
+
+    deciders: dict[Path, tuple[Callable[[str, Case], Mapping[str, Any]], PolicySet]] = {}
     for file in _files(paths or [choose(policies).folder]):
         outcome.files += 1
         choice = _policies_of(file, policies)
@@ -96,12 +102,13 @@ def run_tests(paths: Sequence[Path], policies: Path | None, word: str | None) ->
             deciders[choice.folder] = _decider(choice)
             outcome.choices.append(choice)
             choice.announce()
-        decided, known = deciders[choice.folder]
+        decided, loaded = deciders[choice.folder]
         try:
-            tests = load_tests(file, known)
+            tests = load_tests(file, known_of(loaded))
         except FactsInvalid as error:
             outcome.broken += error.diagnostics
             continue
+        outcome.tested.append((tests, loaded))
         results = run(tests, decided)
         outcome.results += [
             (tests.policy, result) for result in results if word is None or word in f"{tests.policy} {result.name}"
@@ -109,8 +116,8 @@ def run_tests(paths: Sequence[Path], policies: Path | None, word: str | None) ->
     return outcome
 
 
-def report(run: Run, format_: str) -> None:
-    """Tell it: failures with their ladder of gates, then the numbers."""
+def report(run: Run, format_: str, measured: Measured) -> None:
+    """Tell it: failures with their ladder of gates, what was measured, then the numbers."""
     if format_ == "json":
         output.document(
             {
@@ -121,6 +128,7 @@ def report(run: Run, format_: str) -> None:
                 "broken": [one.as_json() for one in run.broken],
                 "policies": [str(choice.folder) for choice in run.choices],
                 "cases": [_as_json(policy, result) for policy, result in run.results],
+                **measured.as_json(),
             }
         )
         return
@@ -129,6 +137,7 @@ def report(run: Run, format_: str) -> None:
             _tell(policy, result)
     if run.broken:
         output.diagnostics(run.broken)
+    measured.tell()
     output.say(run.summary)
 
 
@@ -191,10 +200,9 @@ def _policies_of(file: Path, given: Path | None) -> Choice:
     return choose(given)
 
 
-def _decider(choice: Choice) -> tuple[Callable[[str, Case], Mapping[str, Any]], Known]:
+def _decider(choice: Choice) -> tuple[Callable[[str, Case], Mapping[str, Any]], PolicySet]:
     from oncemore.engine.decision import decide
     from oncemore.engine.smoke import publish
-    from oncemore.rules.expectations import known_of
     from oncemore.rules.loading import load_policies
 
     loaded = load_policies([choice.folder])
@@ -203,7 +211,7 @@ def _decider(choice: Choice) -> tuple[Callable[[str, Case], Mapping[str, Any]], 
     def decided(policy: str, case: Case) -> Mapping[str, Any]:
         return decide(evaluator, case, origin="posted", only=policy).records[0]
 
-    return decided, known_of(loaded)
+    return decided, loaded
 
 
 def _tell(policy: str, result: CaseResult) -> None:
@@ -214,16 +222,30 @@ def _tell(policy: str, result: CaseResult) -> None:
         if result.verdict == "FAIL" and result.actual.get(key) != wanted:
             output.say(f"    {key}: expected {_value(wanted)}")
             output.say(f"    {' ' * len(key)}  actual   {_value(result.actual.get(key))}")
-    ladder = _ladder(result)
+    ladder = _ladder(result, marked=True)
     if ladder:
         output.say("\n".join(f"  | {line}".rstrip() for line in ladder.splitlines()))
     output.say()
 
 
-def _ladder(result: CaseResult) -> str:
+def _ladder(result: CaseResult, *, marked: bool = False) -> str:
+    """The gates of the decision; marked are those of which something else was expected."""
     from oncemore.engine.explanation import explain
 
-    return "" if result.record is None else explain(result.record)
+    if result.record is None:
+        return ""
+    return explain(result.record, marked=_otherwise(result) if marked else ())
+
+
+def _otherwise(result: CaseResult) -> set[str]:
+    """The gates about which the expectation was wrong, and the one that decided where the outcome was."""
+    gates: set[str] = set()
+    for key in ("blocked_by", "unknown"):
+        if key in result.expected:
+            gates |= set(result.expected[key]) ^ set(result.actual.get(key, ()))
+    if result.record is not None and not gates and result.actual.get("outcome") != result.expected.get("outcome"):
+        gates.add(str(result.record["reason"]["gate"]))
+    return gates
 
 
 def _value(value: Any) -> str:
