@@ -11,6 +11,7 @@ from typing import Any
 from oncemore.engine.errors import NotFound
 from oncemore.engine.records import render
 from oncemore.engine.tables import Bundle, Decision, DecisionPass
+from oncemore.rules import times
 
 
 def newest(request: str) -> list[dict[str, Any]]:
@@ -19,28 +20,30 @@ def newest(request: str) -> list[dict[str, Any]]:
     Raises:
         NotFound: it was never decided.
     """
-    row = (
-        DecisionPass.select(DecisionPass.id)
-        .where(DecisionPass.request == request)
-        .order_by(DecisionPass.last_seen.desc(), DecisionPass.at.desc())
-        .first()
-    )
-    if row is None:
-        raise NotFound(f"nothing was decided on {request} yet")
-    return of_pass(row.id)
+    return of_pass(newest_pass(request))
 
 
-def of_pass(decision_pass: str) -> list[dict[str, Any]]:
-    """The records of a pass, by its id."""
-    stored = DecisionPass.get_by_id(decision_pass).stored
-    kept = json.loads(stored)
-    digests = [kept["floor"], kept["vocabulary"], *(policy["digest"] for policy in kept["policies"].values())]
-    texts = {bundle.digest: json.loads(bundle.body) for bundle in Bundle.select().where(Bundle.digest.in_(digests))}
-    return render(stored.encode(), texts)
+def newest_pass(request: str, at: int | None = None) -> str:
+    """The id of a Request's newest pass.
+
+    Args:
+        at: what was newest at that time, milliseconds since the epoch.
+
+    Raises:
+        NotFound: nothing was decided on it, or not yet.
+    """
+    row = DecisionPass.select(DecisionPass.id, DecisionPass.at, DecisionPass.last_seen)
+    rows = [one for one in row.where(DecisionPass.request == request) if at is None or one.at <= at]
+    if not rows:
+        then = "yet" if at is None else f"until {times.format_ms(at)}"
+        raise NotFound(f"nothing was decided on {request} {then}")
+    # A pass that gave the same again was not stored a second time, but seen.
+    newest = max(rows, key=lambda one: (one.last_seen if at is None else min(one.last_seen, at), one.at))
+    return str(newest.id)
 
 
-def of_decision(decision: str) -> dict[str, Any]:
-    """One record, by its id or the beginning of it.
+def pass_of(decision: str) -> tuple[str, str]:
+    """The ids of a decision's pass and of the decision, by its id or the beginning of it.
 
     Raises:
         NotFound: no decision, or more than one, begins so.
@@ -49,4 +52,32 @@ def of_decision(decision: str) -> dict[str, Any]:
     found = list(Decision.select(Decision.id, Decision.decision_pass).where(Decision.id.startswith(prefix)).limit(2))
     if len(found) != 1:
         raise NotFound(f"{'no decision begins' if not found else 'more than one decision begins'} with {decision}")
-    return next(record for record in of_pass(found[0].decision_pass) if record["decision_id"] == found[0].id)
+    return found[0].decision_pass, found[0].id
+
+
+def stored_of(decision_pass: str) -> bytes:
+    """What was kept of a pass, by its id."""
+    return str(DecisionPass.get_by_id(decision_pass).stored).encode()
+
+
+def texts_of(stored: bytes) -> dict[str, dict[str, str]]:
+    """The texts that a pass was judged by, by their digests."""
+    kept = json.loads(stored)
+    digests = [kept["floor"], kept["vocabulary"], *(policy["digest"] for policy in kept["policies"].values())]
+    return {bundle.digest: json.loads(bundle.body) for bundle in Bundle.select().where(Bundle.digest.in_(digests))}
+
+
+def of_pass(decision_pass: str) -> list[dict[str, Any]]:
+    """The records of a pass, by its id."""
+    stored = stored_of(decision_pass)
+    return render(stored, texts_of(stored))
+
+
+def of_decision(decision: str) -> dict[str, Any]:
+    """One record, by its id or the beginning of it.
+
+    Raises:
+        NotFound: no decision, or more than one, begins so.
+    """
+    decision_pass, whole = pass_of(decision)
+    return next(record for record in of_pass(decision_pass) if record["decision_id"] == whole)

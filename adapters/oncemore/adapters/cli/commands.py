@@ -9,6 +9,7 @@ import importlib
 import os
 import sys
 from collections.abc import Mapping
+from keyword import iskeyword
 from typing import Any
 
 import click
@@ -26,6 +27,7 @@ WHERE: Mapping[str, str] = {
     "schema": "rules_commands",
     "decide": "decision_commands",
     "explain": "decision_commands",
+    "try": "comparing_commands",
     "init": "setup_commands",
     "doctor": "setup_commands",
     "demo": "setup_commands",
@@ -71,7 +73,7 @@ class Commands(click.Group):
         if cmd_name not in WHERE:
             return None
         module = importlib.import_module(f"oncemore.adapters.cli.{WHERE[cmd_name]}")
-        found = getattr(module, cmd_name)
+        found = getattr(module, f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name)
         assert isinstance(found, click.Command)
         return found
 

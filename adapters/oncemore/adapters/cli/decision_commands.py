@@ -14,6 +14,7 @@ from oncemore.adapters.cli.choice import choose, home_option, policies_option
 from oncemore.adapters.cli.output import Exit
 
 if TYPE_CHECKING:
+    from oncemore.adapters.cli.supposing import Supposing
     from oncemore.engine.decision import Pass
 
 UNDECIDED = ("evidence_missing", "evidence_stale", "evidence_conflict", "when_unknown", "rival_undecided")
@@ -63,6 +64,12 @@ def decide(
 @click.option("--request", metavar="ID", help="The newest decisions on a Request.")
 @_facts_option(required=False)
 @click.option("--policy", metavar="NAME", help="Only this policy's decision.")
+@click.option("--nearest", is_flag=True, help="Also the least that would have to change for it to fire.")
+@click.option(
+    "--since",
+    metavar="T",
+    help="With --request: what changed since then. A time such as 2026-01-31T12:00:00Z, or how long ago, such as 2h.",
+)
 @click.option("--all-gates", is_flag=True, help="The gates of policies that are not concerned as well.")
 @policies_option()
 @click.option("--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True)
@@ -76,6 +83,8 @@ def explain(
     request: str | None,
     facts_file: Path | None,
     policy: str | None,
+    nearest: bool,
+    since: str | None,
     all_gates: bool,
     policies: Path | None,
     lang: str,
@@ -86,27 +95,49 @@ def explain(
     """Say why something was done, or was not.
 
     DECISION is a decision's id or the beginning of one. Stored decisions are shown from what was stored: nothing is
-    evaluated again. --policies is for --facts.
+    evaluated again. --nearest supposes that a person changes something, or that time passes, and asks the engine
+    whether the policy fires then. --policies is for --facts.
 
-    Exit codes: 0 shown; 1 the stored decision can no longer be shown; 2 usage, no such decision, a bad facts file;
-    3 rules do not load.
+    Exit codes: 0 shown; 1 the stored decision can no longer be shown or asked about; 2 usage, no such decision, a bad
+    facts file; 3 rules do not load.
     """
     if sum(given is not None for given in (decision, request, facts_file)) != 1:
         raise click.UsageError("name one of DECISION, --request ID and --facts FILE")
     if not (decision or request or facts_file):
         raise click.UsageError(f"{'DECISION' if decision is not None else '--request'} is empty: name one")
+    if since is not None and (request is None or nearest or audience == "user"):
+        raise click.UsageError("--since is for --request, for operators and agents, and without --nearest")
+    if nearest and audience == "user":
+        raise click.UsageError("--nearest names facts and gates, which are not for the person who asked")
+    from oncemore.adapters.cli.supposing import of_pass, of_stored
+
+    supposing: Supposing | None = None
     if facts_file is not None:
-        records: Iterable[Record] = _decided(facts_file, policy, policies, levels=False).records
+        decided = _decided(facts_file, policy, policies, levels=False)
+        records: Iterable[Record] = decided.records
+        if nearest:
+            supposing = of_pass(decided.stored, decided.plans.values())
     else:
+        from oncemore.adapters.cli.comparing_commands import moment, say_changes
         from oncemore.adapters.cli.house import entered
-        from oncemore.engine.journal_records import newest, of_decision
+        from oncemore.engine import journal_records
 
         with entered(home):
-            records = [of_decision(decision)] if decision is not None else newest(str(request))
+            if since is not None:
+                say_changes(str(request), moment(since), policy, lang, format_)
+                return
+            if decision is not None:
+                kept, whole = journal_records.pass_of(decision)
+            else:
+                kept, whole = journal_records.newest_pass(str(request)), ""
+            every = journal_records.of_pass(kept)
+            records = [record for record in every if whole in ("", record["decision_id"])]
+            if nearest:
+                supposing = of_stored(journal_records.stored_of(kept), journal_records.texts_of)
     chosen = [record for record in records if policy in (None, record["policy"]["name"])]
     if not chosen:
         raise click.UsageError(f"no decision of policy {policy!r} is there")
-    _say_explained(chosen, lang, audience, format_, narrowed=bool(policy), all_gates=all_gates)
+    _say_explained(chosen, lang, audience, format_, narrowed=bool(policy), all_gates=all_gates, supposing=supposing)
 
 
 def _say_explained(
@@ -117,6 +148,7 @@ def _say_explained(
     *,
     narrowed: bool,
     all_gates: bool = False,
+    supposing: Supposing | None = None,
 ) -> None:
     """Tell decisions: all of those named by a policy, else those of the policies that the case concerns."""
     from oncemore.adapters.cli.telling import concerned, tell, without_gates
@@ -125,9 +157,9 @@ def _say_explained(
     if not shown:
         output.note("no policy was asked: every one is off")
     elif all_gates or format_ == "json":
-        tell(shown, lang, audience, format_)
+        tell(shown, lang, audience, format_, supposing)
     else:
-        tell([without_gates(record) for record in shown], lang, audience, format_)
+        tell([without_gates(record) for record in shown], lang, audience, format_, supposing)
 
 
 def _decided(file: Path, policy: str | None, policies: Path | None, levels: bool) -> Pass:

@@ -7,9 +7,12 @@ says nothing to the reader.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oncemore.adapters.cli import output
+
+if TYPE_CHECKING:
+    from oncemore.adapters.cli.supposing import Supposing
 
 Record = Mapping[str, Any]
 
@@ -53,18 +56,28 @@ def visible_record(record: Any) -> Any:
     return [visible_record(part) for part in record] if isinstance(record, (list, tuple)) else record
 
 
-def tell(records: Iterable[Record], lang: str, audience: str, format_: str) -> None:
-    """Print explanations of decisions; to the person who asked no sentence twice."""
+def tell(records: Iterable[Record], lang: str, audience: str, format_: str, supposing: Supposing | None = None) -> None:
+    """Print explanations of decisions, with the nearest change where one is supposed.
+
+    To the person who asked no sentence is told twice.
+    """
     from oncemore.engine.explanation import explanation
 
     if format_ == "json":
-        said = [explanation(record, lang, audience) for record in records]  # type: ignore[arg-type]
+        said = []
+        for record in records:
+            said.append(explanation(record, lang, audience))  # type: ignore[arg-type]
+            if supposing is not None:
+                said[-1]["nearest"] = supposing.as_json(record)
         if audience == "user":
             said = [one for number, one in enumerate(said) if one not in said[:number]]
         output.document(said[0] if len(said) == 1 else said)
         return
     # A journal may hold words from before such characters were refused in rule files.
-    texts = [_told(visible_record(record), lang, audience, format_) for record in records]
+    texts = []
+    for record in records:
+        nearest = "" if supposing is None else supposing.told(record, lang)
+        texts.append(_told(visible_record(record), lang, audience, format_) + (f"\n{nearest}\n" if nearest else ""))
     if audience == "user":
         texts = list(dict.fromkeys(texts))
     output.say("\n".join(texts).rstrip("\n"))
