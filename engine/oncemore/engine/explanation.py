@@ -30,6 +30,7 @@ def explain(
     *,
     colour: bool = False,
     marked: Collection[str] = (),
+    evidence: bool = False,
 ) -> str:
     """The explanation of one decision record, ending in a newline.
 
@@ -37,6 +38,7 @@ def explain(
         audience: `user` is told the deciding gate's own sentence and the time, and no fact, name or number besides.
         colour: terminal colours for the results, in `pretty` only.
         marked: gates that get a mark, and their operands even where they pass, in `pretty` only.
+        evidence: show the operands of every gate, also of those that pass.
     """
     said = explanation(record, lang, audience)
     if format == "json":
@@ -44,7 +46,9 @@ def explain(
     if audience == "user":
         return f"{said['sentence']}\n"
     words = phrases.WORDS[lang]
-    return _markdown(said, words) if format == "markdown" else _pretty(said, words, colour, marked)
+    if format == "markdown":
+        return _markdown(said, words, evidence)
+    return _pretty(said, words, colour, marked, evidence)
 
 
 def explanation(record: Record, lang: Language, audience: Audience) -> dict[str, Any]:
@@ -175,7 +179,9 @@ def _plain(text: str) -> str:
 # Formats --------------------------------------------------------------------------------------------------------------
 
 
-def _pretty(said: Mapping[str, Any], words: Mapping[str, str], colour: bool, marked: Collection[str]) -> str:
+def _pretty(
+    said: Mapping[str, Any], words: Mapping[str, str], colour: bool, marked: Collection[str], evidence: bool
+) -> str:
     lines = [said["sentence"], ""]
     rows = [("when", said["when"], ""), *((gate["id"], gate, gate["otherwise"]) for gate in said["gates"])]
     width = max(len(name) for name, _, _ in rows)
@@ -188,26 +194,24 @@ def _pretty(said: Mapping[str, Any], words: Mapping[str, str], colour: bool, mar
         follows = f"  -> {words[f'outcome.{otherwise}']}" if otherwise and result != "pass" else ""
         begin = "> " if name in marked else "  "
         lines.append(f"{begin}{mark}  {name:<{width}}  {row['expression']}{follows}")
-        if result != "pass" or name in marked:
+        if result != "pass" or name in marked or evidence:
             for operand in row["operands"]:
-                evidence = _evidence(operand, words)
-                lines.append(
-                    f"      {_operand(operand, words)}" + (f"{words['gap.wide']}{evidence}" if evidence else "")
-                )
-            if row.get("why"):
+                source = _evidence(operand, words)
+                lines.append(f"      {_operand(operand, words)}" + (f"{words['gap.wide']}{source}" if source else ""))
+            if row.get("why") and result != "pass":
                 lines.append(f"      {row['why']}")
     lines += ["", *_remainder(said, words)]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _markdown(said: Mapping[str, Any], words: Mapping[str, str]) -> str:
+def _markdown(said: Mapping[str, Any], words: Mapping[str, str], evidence: bool) -> str:
     lines = [f"**{said['sentence']}**", ""]
     for name, row in (("when", said["when"]), *((gate["id"], gate) for gate in said["gates"])):
         lines.append(f"- {words['result.' + row['result']]} **{name}** {_code(row['expression'])}")
-        if row["result"] != "pass":
+        if row["result"] != "pass" or evidence:
             for operand in row["operands"]:
                 lines.append(f"  - {_code(_operand(operand, words))} {_code(_evidence(operand, words))}".rstrip())
-            if row.get("why"):
+            if row.get("why") and row["result"] != "pass":
                 lines.append(f"  - {row['why']}")
     lines += ["", *(f"- {line}" for line in _remainder(said, words))]
     return "\n".join(lines).rstrip("\n") + "\n"

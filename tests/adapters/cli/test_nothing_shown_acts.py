@@ -11,7 +11,7 @@ from tests.adapters.cli.conftest import Run
 from tests.adapters.cli.rule_files import POLICY, case, continuation
 
 from oncemore.adapters.cli import output
-from oncemore.adapters.cli.telling import tell
+from oncemore.adapters.cli.telling import Telling
 
 WORDS = "one\x1b[2J \u202etxt.exe\u2066 \u200bx\x07\x9b31m \u3000中\u2028文 e\u0301"
 WHY = "because\n2026-01-01T00:00:00.000Z  released by hand \u202e \x1b[8m"
@@ -63,7 +63,7 @@ def test_a_stored_sentence_from_before_cannot_act_either(
     [record] = [one for one in json.loads(answer.stdout)["decisions"] if one["outcome"] == "wait"]
     for gate in record["gates"]:
         gate["why"] = {"en": WORDS}
-    tell([record], "en", audience, format_)
+    Telling("en", audience, format_).tell([record])
     told = capsys.readouterr().out
     assert "txt.exe" in told
     assert acting(told) == set()

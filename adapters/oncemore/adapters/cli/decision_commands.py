@@ -12,6 +12,7 @@ import click
 from oncemore.adapters.cli import output
 from oncemore.adapters.cli.choice import choose, home_option, policies_option
 from oncemore.adapters.cli.output import Exit
+from oncemore.adapters.cli.telling import Telling, concerned, without_gates
 
 if TYPE_CHECKING:
     from oncemore.adapters.cli.supposing import Supposing
@@ -55,7 +56,7 @@ def decide(
     if (format_ or ("pretty" if output.on_terminal() else "json")) == "json":
         output.say(decided.json())
     else:
-        _say_explained(decided.records, narrowed=False)
+        _say_explained(decided.records, Telling(), narrowed=False)
     ctx.exit(_exit(decided))
 
 
@@ -70,6 +71,7 @@ def decide(
     metavar="T",
     help="With --request: what changed since then. A time such as 2026-01-31T12:00:00Z, or how long ago, such as 2h.",
 )
+@click.option("--evidence", is_flag=True, help="Also what was read, and from where, for gates that pass.")
 @click.option("--all-gates", is_flag=True, help="The gates of policies that are not concerned as well.")
 @policies_option()
 @click.option("--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True)
@@ -85,6 +87,7 @@ def explain(
     policy: str | None,
     nearest: bool,
     since: str | None,
+    evidence: bool,
     all_gates: bool,
     policies: Path | None,
     lang: str,
@@ -137,29 +140,19 @@ def explain(
     chosen = [record for record in records if policy in (None, record["policy"]["name"])]
     if not chosen:
         raise click.UsageError(f"no decision of policy {policy!r} is there")
-    _say_explained(chosen, lang, audience, format_, narrowed=bool(policy), all_gates=all_gates, supposing=supposing)
+    told = Telling(lang, audience, format_, evidence=evidence, supposing=supposing)
+    _say_explained(chosen, told, narrowed=bool(policy), all_gates=all_gates)
 
 
-def _say_explained(
-    records: Iterable[Record],
-    lang: str = "en",
-    audience: str = "operator",
-    format_: str = "pretty",
-    *,
-    narrowed: bool,
-    all_gates: bool = False,
-    supposing: Supposing | None = None,
-) -> None:
+def _say_explained(records: Iterable[Record], telling: Telling, *, narrowed: bool, all_gates: bool = False) -> None:
     """Tell decisions: all of those named by a policy, else those of the policies that the case concerns."""
-    from oncemore.adapters.cli.telling import concerned, tell, without_gates
-
     shown = list(records) if narrowed else concerned(records)
     if not shown:
         output.note("no policy was asked: every one is off")
-    elif all_gates or format_ == "json":
-        tell(shown, lang, audience, format_, supposing)
+    elif all_gates or telling.format == "json":
+        telling.tell(shown)
     else:
-        tell([without_gates(record) for record in shown], lang, audience, format_, supposing)
+        telling.tell([without_gates(record) for record in shown])
 
 
 def _decided(file: Path, policy: str | None, policies: Path | None, levels: bool) -> Pass:

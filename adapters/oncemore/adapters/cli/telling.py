@@ -7,6 +7,7 @@ says nothing to the reader.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oncemore.adapters.cli import output
@@ -56,46 +57,65 @@ def visible_record(record: Any) -> Any:
     return [visible_record(part) for part in record] if isinstance(record, (list, tuple)) else record
 
 
-def tell(records: Iterable[Record], lang: str, audience: str, format_: str, supposing: Supposing | None = None) -> None:
-    """Print explanations of decisions, with the nearest change where one is supposed.
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """How decisions are told.
 
-    To the person who asked no sentence is told twice.
+    Attributes:
+        evidence: also what was read for gates that pass.
+        supposing: with the nearest change of each.
     """
-    from oncemore.engine.explanation import explanation
 
-    if format_ == "json":
-        said = []
-        for record in records:
-            said.append(explanation(record, lang, audience))  # type: ignore[arg-type]
-            if supposing is not None:
-                said[-1]["nearest"] = supposing.as_json(record)
-        if audience == "user":
-            said = [one for number, one in enumerate(said) if one not in said[:number]]
-        output.document(said[0] if len(said) == 1 else said)
-        return
-    # A journal may hold words from before such characters were refused in rule files.
-    texts = []
-    for record in records:
-        nearest = "" if supposing is None else supposing.told(record, lang)
-        texts.append(_told(visible_record(record), lang, audience, format_) + (f"\n{nearest}\n" if nearest else ""))
-    if audience == "user":
-        texts = list(dict.fromkeys(texts))
-    output.say("\n".join(texts).rstrip("\n"))
+    lang: str = "en"
+    audience: str = "operator"
+    format: str = "pretty"
+    evidence: bool = False
+    supposing: Supposing | None = None
 
+    def tell(self, records: Iterable[Record]) -> None:
+        """Print explanations; to the person who asked no sentence twice."""
+        listed = list(records)
+        if self.format == "json":
+            said = [self._as_json(record) for record in listed]
+            if self.audience == "user":
+                said = [one for number, one in enumerate(said) if one not in said[:number]]
+            output.document(said[0] if len(said) == 1 else said)
+            return
+        texts = [self._text(record) for record in listed]
+        if self.audience == "user":
+            texts = list(dict.fromkeys(texts))
+        output.say("\n".join(texts).rstrip("\n"))
 
-def _told(record: Record, lang: str, audience: str, format_: str) -> str:
-    from oncemore.engine.explanation import explain, sentence
+    def _as_json(self, record: Record) -> dict[str, Any]:
+        from oncemore.engine.explanation import explanation
 
-    level, words = record["level"], WORDS[lang]
-    held_back = record["outcome"] == "fire" and level in ("shadow", "advise")
-    if audience == "user":
-        if held_back:
+        said = explanation(record, self.lang, self.audience)  # type: ignore[arg-type]
+        return said if self.supposing is None else {**said, "nearest": self.supposing.as_json(record)}
+
+    def _text(self, record: Record) -> str:
+        nearest = "" if self.supposing is None else self.supposing.told(record, self.lang)
+        # A journal may hold words from before such characters were refused in rule files.
+        return self._told(visible_record(record)) + (f"\n{nearest}\n" if nearest else "")
+
+    def _told(self, record: Record) -> str:
+        from oncemore.engine.explanation import explain, sentence
+
+        level, words = record["level"], WORDS[self.lang]
+        held_back = record["outcome"] == "fire" and level in ("shadow", "advise")
+        if self.audience == "user" and held_back:
             return words["person"] + "\n"
-        return explain(record, lang, "user", format_)  # type: ignore[arg-type]
-    text = explain(record, lang, audience, format_, colour=output.coloured())  # type: ignore[arg-type]
-    if level is None:
-        return text
-    plain = sentence(record, lang)  # type: ignore[arg-type]
-    name = record["policy"]["name"]
-    own = words[level].format(policy=name) if held_back else plain + words["level"].format(level=level)
-    return text.replace(plain, own, 1)
+        colour = output.coloured() and self.audience != "user"
+        text = explain(
+            record,
+            self.lang,  # type: ignore[arg-type]
+            self.audience,  # type: ignore[arg-type]
+            self.format,  # type: ignore[arg-type]
+            colour=colour,
+            evidence=self.evidence,
+        )
+        if level is None or self.audience == "user":
+            return text
+        plain = sentence(record, self.lang)  # type: ignore[arg-type]
+        name = record["policy"]["name"]
+        own = words[level].format(policy=name) if held_back else plain + words["level"].format(level=level)
+        return text.replace(plain, own, 1)
