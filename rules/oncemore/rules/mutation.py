@@ -7,19 +7,23 @@ notices it, which has been run on both.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from oncemore.rules import source
 from oncemore.rules.case import Case, Value
-from oncemore.rules.cases import TestFile, read_tests
+from oncemore.rules.cases import TestCase, TestFile, read_tests
 from oncemore.rules.mutants import Mutant, mutants
 from oncemore.rules.policy import Policy
 from oncemore.rules.testing import Decide, run_case
 from oncemore.rules.witness import Values, facts_text, said
 from oncemore.rules.writing import expectations, test_case
 
-Deciding = Callable[[Policy], Decide]
-"""How a policy, as it is or changed, is asked."""
+Deciding = Callable[[Policy], AbstractContextManager[Decide]]
+"""How a policy, as it is or changed, is asked; what that takes is given back at the end."""
+
+
+Test = tuple[TestFile, TestCase, Mapping[str, Value]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +52,22 @@ def verdicts(policy: Policy, files: Sequence[TestFile], deciding: Deciding) -> I
     tests = [(file, test, _known(test.case)) for file in files for test in file.cases]
     names = {test.name for _, test, _ in tests}
     base: Values = files[0].base if files else {}
-    original = deciding(policy)
-    for mutant in mutants(policy):
-        decide = deciding(mutant.policy)
-        killer = next(
-            (
-                test.name
-                for file, test, values in tests
-                if mutant.may_differ(values) and run_case(file, test, decide).verdict != "PASS"
-            ),
-            None,
-        )
-        if killer is not None:
-            yield Verdict(mutant, killer)
-            continue
-        written = _written(mutant, base, names, original, decide)
-        yield Verdict(mutant, None, written)
+    with deciding(policy) as original:
+        for mutant in mutants(policy):
+            with deciding(mutant.policy) as decide:
+                killer = _killer(mutant, tests, decide)
+                if killer is None:
+                    yield Verdict(mutant, None, _written(mutant, base, names, original, decide))
+                else:
+                    yield Verdict(mutant, killer)
+
+
+def _killer(mutant: Mutant, tests: Sequence[Test], decide: Decide) -> str | None:
+    """The name of a test that fails on a mutant; tests to which the change makes no difference are not asked."""
+    for file, test, values in tests:
+        if mutant.may_differ(values) and run_case(file, test, decide).verdict != "PASS":
+            return test.name
+    return None
 
 
 def _written(mutant: Mutant, base: Values, names: set[str], original: Decide, decide: Decide) -> str:

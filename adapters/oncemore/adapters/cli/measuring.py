@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -121,17 +122,17 @@ def _verdicts(run: Run, measured: Measured) -> dict[str, list[Verdict]]:
     return found
 
 
-def _deciding(policy: Policy) -> Decide:
-    """The real engine with one policy alone."""
+@contextmanager
+def _deciding(policy: Policy) -> Iterator[Decide]:
+    """The real engine with one policy alone; its memory is given back."""
     from oncemore.engine.decision import decide
     from oncemore.engine.evaluation import Evaluator
 
     evaluator = Evaluator([policy])
-
-    def decided(name: str, case: Any) -> Mapping[str, Any]:
-        return decide(evaluator, case, origin="posted", only=name).records[0]
-
-    return decided
+    try:
+        yield lambda name, case: decide(evaluator, case, origin="posted", only=name).records[0]
+    finally:
+        evaluator.close()
 
 
 def _progress(policy: str, tried: int) -> None:

@@ -44,7 +44,11 @@ class Supposing:
         if record["outcome"] == "fire":
             return None
         policy = self.policies[record["policy"]["digest"]]
-        return suppose(Evaluator([policy]), policy.name, self.case)
+        evaluator = Evaluator([policy])
+        try:
+            return suppose(evaluator, policy.name, self.case)
+        finally:
+            evaluator.close()
 
 
 def of_pass(stored: bytes, plans: Iterable[Plan]) -> Supposing:
