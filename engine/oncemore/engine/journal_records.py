@@ -11,7 +11,6 @@ from typing import Any
 from oncemore.engine.errors import NotFound
 from oncemore.engine.records import render
 from oncemore.engine.tables import Bundle, Decision, DecisionPass
-from oncemore.rules import times
 
 
 def newest(request: str) -> list[dict[str, Any]]:
@@ -23,23 +22,41 @@ def newest(request: str) -> list[dict[str, Any]]:
     return of_pass(newest_pass(request))
 
 
-def newest_pass(request: str, at: int | None = None) -> str:
+def newest_pass(request: str) -> str:
     """The id of a Request's newest pass.
 
+    Raises:
+        NotFound: nothing was decided on it yet.
+    """
+    return str(max(_passes(request), key=lambda one: (one.last_seen, one.at)).id)
+
+
+def pass_at(request: str, at: int) -> str:
+    """The id of the pass that was a Request's newest at a time, or of its first one where that came later.
+
     Args:
-        at: what was newest at that time, milliseconds since the epoch.
+        at: milliseconds since the epoch.
 
     Raises:
-        NotFound: nothing was decided on it, or not yet.
+        NotFound: nothing was decided on it yet.
     """
-    row = DecisionPass.select(DecisionPass.id, DecisionPass.at, DecisionPass.last_seen)
-    rows = [one for one in row.where(DecisionPass.request == request) if at is None or one.at <= at]
-    if not rows:
-        then = "yet" if at is None else f"until {times.format_ms(at)}"
-        raise NotFound(f"nothing was decided on {request} {then}")
+    rows = _passes(request)
+    earlier = [one for one in rows if one.at <= at]
+    if not earlier:
+        return str(min(rows, key=lambda one: one.at).id)
     # A pass that gave the same again was not stored a second time, but seen.
-    newest = max(rows, key=lambda one: (one.last_seen if at is None else min(one.last_seen, at), one.at))
-    return str(newest.id)
+    return str(max(earlier, key=lambda one: (min(one.last_seen, at), one.at)).id)
+
+
+def _passes(request: str) -> list[DecisionPass]:
+    rows = list(
+        DecisionPass.select(DecisionPass.id, DecisionPass.at, DecisionPass.last_seen).where(
+            DecisionPass.request == request
+        )
+    )
+    if not rows:
+        raise NotFound(f"nothing was decided on {request} yet")
+    return rows
 
 
 def pass_of(decision: str) -> tuple[str, str]:

@@ -80,15 +80,15 @@ def try_(
 
 
 def say_changes(request: str, since: int, policy: str | None, lang: str, format_: str) -> None:
-    """What is otherwise in the newest decisions on a Request than in those at a time.
+    """What is otherwise in the newest decisions on a Request than in those at a time, or in its first ones after it.
 
     Raises:
-        NotFound: nothing was decided on it, or not at that time.
+        NotFound: nothing was decided on it yet.
     """
     from oncemore.engine import journal_records
     from oncemore.engine.difference import difference, told
 
-    earlier = journal_records.of_pass(journal_records.newest_pass(request, since))
+    earlier = journal_records.of_pass(journal_records.pass_at(request, since))
     before = {record["policy"]["name"]: record for record in earlier}
     after = journal_records.of_pass(journal_records.newest_pass(request))
     pairs = [(before.get(name), record) for record in after for name in (record["policy"]["name"],)]
