@@ -96,7 +96,7 @@ def test_the_continuation_starts_no_model(
         comes(w, request)
     else:
         comes(w, request)
-        process.communicate(input="")
+        process.finish()
     w.work()
     w.offset = 2 * BACKOFF
     w.work()

@@ -1,36 +1,117 @@
-"""A worker of its own process, which stops at one crash point until it is killed.
+"""A worker as a process of its own, which stops at a crash point until it is killed.
 
-usage: python -m tests.engine.executor.worker_process CONFIGURATION OFFSET_MS [POINT SUBJECT_END]
-
-At the point it says so on its standard output and waits for its end; else it works until nothing is due and says done.
+It is forked from a server that has everything imported, so that it is there at once. It works at each of some times of
+the clock until nothing is due, and says that it is done. At its crash point, which counts at the last of them, it says
+so and waits there.
 """
 
 from __future__ import annotations
 
-import sys
+import multiprocessing
+import os
+import signal
 import time
+import traceback
+from collections.abc import Sequence
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from oncemore.adapters import wiring
 from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.worker import Worker
 
+PATIENCE = 60.0
+"""Seconds for a worker to come to its point or its end."""
 
-def main(arguments: list[str]) -> None:
-    file, offset = Path(arguments[0]), int(arguments[1])
-    point, subject = (arguments[2], arguments[3]) if len(arguments) > 2 else ("", "")
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(
+    [
+        "pytest",  # what a fork takes for its main module
+        __name__,
+        "oncemore.adapters.antigravity.language_server",
+        "oncemore.adapters.capacity",
+        "oncemore.adapters.codex.runtime",
+        "oncemore.adapters.feishu",
+    ]
+)
+
+
+class WorkerProcess:
+    """One worker, from its start.
+
+    Args:
+        offsets: how far the clock is put forward, milliseconds, at one time after the other.
+        point, subject: the crash point, and the end of the id that it is about; none when the point is empty.
+    """
+
+    def __init__(self, file: Path, offsets: Sequence[int], point: str = "", subject: str = "") -> None:
+        self._told, telling = _FORKS.Pipe()
+        arguments = (telling, file, tuple(offsets), point, subject, dict(os.environ))
+        self._process = _FORKS.Process(target=_work, args=arguments, daemon=True)
+        self._process.start()
+        telling.close()
+
+    def said(self) -> str:
+        """What it says next: `done`, `at` its point, or what went wrong."""
+        assert self._told.poll(PATIENCE), "the worker says nothing"
+        try:
+            return str(self._told.recv())
+        except EOFError:
+            return "it ended without a word"
+
+    def finish(self) -> None:
+        """Let it go on from its point, and wait until it has done everything and is gone."""
+        self._told.send("go on")
+        told = self.said()
+        self.join()
+        assert told == "done", told
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        assert self._process.pid is not None
+        return self._process.pid
+
+    def kill(self) -> None:
+        """End it with SIGKILL, wherever it is, and wait until it is gone."""
+        if self._process.is_alive():
+            os.kill(self.pid, signal.SIGKILL)
+        self.join()
+
+    def join(self) -> None:
+        """Wait until it is gone."""
+        self._process.join()
+        self._told.close()
+
+
+def _work(
+    told: Connection, file: Path, offsets: Sequence[int], point: str, subject: str, environment: dict[str, str]
+) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    offset = offsets[0]
 
     def checkpoint(reached: CrashPoint, about: str) -> None:
-        if reached.value == point and about.endswith(subject):
-            print(f"at {reached.value} {about}", flush=True)
-            sys.stdin.read()
+        if offset == offsets[-1] and reached.value == point and about.endswith(subject):
+            told.send(f"at {reached.value} {about}")
+            _stand(told)
 
-    with wiring.opened(file, clock=lambda: time.time_ns() // 1_000_000 + offset, worker=True) as house:
-        worker = Worker(wiring.context(house, wiring.rulebook(house.configuration), checkpoint))
-        while worker.run_due():
-            pass
-    print("done", flush=True)
+    try:
+        with wiring.opened(file, clock=lambda: time.time_ns() // 1_000_000 + offset, worker=True) as house:
+            worker = Worker(wiring.context(house, wiring.rulebook(house.configuration), checkpoint))
+            for each in offsets:
+                offset = each
+                while worker.run_due():
+                    pass
+    except BaseException:
+        told.send(traceback.format_exc())
+        raise
+    told.send("done")
 
 
-if __name__ == "__main__":
-    main(sys.argv[1:])
+def _stand(told: Connection) -> None:
+    """Until it is killed, or told to go on."""
+    try:
+        told.recv()
+    except EOFError:
+        os._exit(1)  # whoever was to kill us is gone

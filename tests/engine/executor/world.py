@@ -9,10 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +17,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
 from typing import Any, cast
+
+from tests.engine.executor.worker_process import WorkerProcess
 
 from oncemore.adapters import wiring
 from oncemore.adapters.codex import count
@@ -83,7 +82,7 @@ class World:
     looks: int = 0
     policies: Path | None = None
     inside: wiring.House | None = None
-    running: list[subprocess.Popen[str]] = field(default_factory=list)
+    running: list[WorkerProcess] = field(default_factory=list)
 
     @property
     def configuration(self) -> Path:
@@ -135,11 +134,12 @@ class World:
         with self.house() as house:
             return house.ask("notes", text)
 
-    def work(self) -> None:
-        """A worker until nothing is due."""
-        process = self._start()
-        out, err = process.communicate(timeout=60)
-        assert out.endswith("done\n"), err
+    def work(self, *offsets: int) -> None:
+        """A worker of its own process until nothing is due, now or at one offset of the clock after the other."""
+        process = self._start(offsets)
+        told = process.said()
+        assert told == "done", told
+        process.join()
 
     @contextmanager
     def worker(
@@ -169,35 +169,20 @@ class World:
             finally:
                 self.inside = None
 
-    def work_until(self, point: str, subject: str) -> subprocess.Popen[str]:
-        """A worker that stands at a crash point; kill it."""
-        process = self._start(point, subject)
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        assert line.startswith(f"at {point}"), (line, process.stderr and process.stderr.read())
+    def work_until(self, point: str, subject: str, *offsets: int) -> WorkerProcess:
+        """A worker that stands at a crash point, at the last of the offsets; kill it."""
+        process = self._start(offsets, point, subject)
+        told = process.said()
+        assert told.startswith(f"at {point}"), told
         return process
 
-    def kill(self, process: subprocess.Popen[str]) -> None:
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
+    def kill(self, process: WorkerProcess) -> None:
+        process.kill()
 
-    def _start(self, *stop: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "tests.engine.executor.worker_process",
-                str(self.configuration),
-                str(self.offset),
-                *stop,
-            ],
-            cwd=ROOT,
-            env={**os.environ, KEY: "none"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+    def _start(self, offsets: tuple[int, ...], *stop: str) -> WorkerProcess:
+        if offsets:
+            self.offset = offsets[-1]
+        process = WorkerProcess(self.configuration, offsets or (self.offset,), *stop)
         self.running.append(process)
         return process
 
@@ -272,9 +257,7 @@ def world(folder: Path) -> Iterator[World]:
         finally:
             release.set()
             for process in made.running:
-                if process.poll() is None:
-                    process.kill()
-                process.communicate()
+                process.kill()
 
 
 def hanging(world: World) -> Callable[[ModelRequest], Script]:
