@@ -1,81 +1,103 @@
-"""The points of docs/crash-points.md on the other recoveries, on a real Codex: nothing twice, and one of each."""
+"""docs/crash-points.md is true of every recovery: the worker dies at each point, another one goes on, and nothing
+happened twice.
+
+Every row runs on scripted runtimes that speak the real protocols; three of each recovery run on the real programs, and
+all of them where it is asked for (`make crash`).
+"""
 
 from __future__ import annotations
 
 import os
 
 import pytest
-from tests.engine.executor.world import World
+from tests.adapters.antigravity.fake import FakeLanguageServer
+from tests.adapters.feishu.fake import FakeLark
+from tests.engine.executor.crash_tables import REPLY_POINTS, RUNS, Row, table
+from tests.engine.executor.recoveries import ANSWER, MINUTE, SECRET, STORIES, TOKEN, Programs, stage
+from tests.engine.executor.world import SHIPPED, World
 
-from oncemore.adapters.demo.model import Fail, ModelRequest, Say, Script
-from oncemore.engine import prompts
+from oncemore.engine import events, prompts
+from oncemore.engine.crashpoints import CrashPoint
 
-MINUTE = 60_000
-REVIEW = "by reading only"
-POINTS = ["after_reserve", "after_start_call", "after_send"]
-EVERY = [
-    *("after_observe", "after_decide", "after_reserve", "after_enqueue", "after_claim", "after_load"),
-    *("after_start_intent", "after_start_call", "after_start_receipt", "after_native_end", "after_settle"),
-    *("after_freeze", "after_delivery_intent", "after_send", "after_receipt", "after_verify"),
+NOT_IN_ITS_WAY = {"settle-cancelled-turn": {"after_reserve", "after_enqueue", "after_native_end"}}
+"""Points that a recovery never reaches: this one has no try, and settles a Turn that has no native end."""
+ELSEWHERE = {"continue-unfinished-work", "review-interrupted-results"}
+"""The first has its own test; for the other Antigravity tells no results yet."""
+ON_REAL_PROGRAMS = ("after_reserve", "after_start_call", "after_send")
+EVERYTHING = bool(os.environ.get("ONCEMORE_EVERY_CRASH_POINT"))
+
+SCRIPTED = [
+    pytest.param(policy, row, on_lark, id=f"{policy}-{row.name}-{'lark' if on_lark else 'inbox'}")
+    for policy in STORIES
+    for row in table(policy)
+    for on_lark in ((False, True) if row.point in REPLY_POINTS else (False,))
 ]
-"""Asked for by `make crash`; three of them run with the suite."""
-CHOSEN = EVERY if os.environ.get("ONCEMORE_EVERY_CRASH_POINT") else POINTS
+REAL = [
+    pytest.param(policy, row, programs, on_lark, id=f"{policy}-{row.name}-{programs}-{'lark' if on_lark else 'inbox'}")
+    for policy, programs in [
+        *((policy, "real") for policy in STORIES if policy != "settle-cancelled-turn"),
+        ("review-interrupted-answer", "harness"),
+    ]
+    for row in table(policy)
+    if EVERYTHING or row.point in ON_REAL_PROGRAMS
+    for on_lark in ((False, True) if EVERYTHING and row.point in REPLY_POINTS else (False,))
+]
 
 
-def limited(request: ModelRequest) -> Script:
-    return Fail("usage_limit")
+@pytest.fixture(autouse=True)
+def secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SECRET, FakeLark.app_secret)
+    monkeypatch.setenv(TOKEN, "a-token-that-nobody-must-see")
 
 
-def about(point: str, turn: str, stage: str) -> str:
-    if point in ("after_freeze", "after_delivery_intent", "after_send", "after_receipt", "after_verify"):
-        return stage
-    return "" if point in ("after_observe", "after_decide", "after_reserve", "after_enqueue") else turn
+def test_every_recovery_has_a_table() -> None:
+    assert set(STORIES) | ELSEWHERE == set(SHIPPED)
 
 
-def crash_and_go_on(w: World, point: str, turn: str, stage: str, calls: int) -> None:
-    process = w.work_until(point, about(point, turn, stage))
-    if point == "after_start_call":
-        assert w.model.wait_for_calls(calls)
-    w.kill(process)
-    for _ in range(3):
-        w.offset += 2 * MINUTE
-        w.work()
+@pytest.mark.parametrize("policy", STORIES)
+def test_each_table_has_every_point(policy: str) -> None:
+    points = {point.value for point in CrashPoint} - NOT_IN_ITS_WAY.get(policy, set())
+    assert {row.point for row in table(policy)} == points
 
 
-@pytest.mark.parametrize("point", CHOSEN)
-def test_a_quota_try(w: World, point: str) -> None:
-    w.configure(level="portfolio_read", role="steward", policies=("retry-quota",))
-    w.plot.other = limited
-    w.ask("How many notes are there?")
-    w.work()
-    w.plot.other = lambda r: Say("Two.")
-    w.offset = 6 * MINUTE
-    crash_and_go_on(w, point, "quota-1", "recovery:quota-1", calls=2)
-    turns = w.native_turns()
-    assert len(turns) == 2
-    assert w.model.calls == 2
-    [attempt] = w.rows("select state from attempt")
-    # Where the worker died with the model running, Codex interrupted the turn, or it had already ended.
-    assert attempt["state"] in (("answered", "failed") if point == "after_start_call" else ("answered",))
-    assert w.replies() == (["Two."] if attempt["state"] == "answered" else [prompts.FAILED["en"]])
+@pytest.mark.parametrize(("policy", "row", "on_lark"), SCRIPTED)
+def test_on_scripted_runtimes(w: World, policy: str, row: Row, on_lark: bool) -> None:
+    survives(w, policy, row, "scripted", on_lark)
 
 
-@pytest.mark.parametrize("point", CHOSEN)
-def test_a_review(w: World, point: str) -> None:
-    w.configure(level="portfolio_read", role="steward", policies=("retry-quota", "review-exhausted-answer"))
-    w.plot.other = limited
-    w.ask("How many notes are there?")
-    w.work()
-    for wait in (6, 31, 121):
-        w.offset += wait * MINUTE
-        w.work()
-    assert w.model.calls == 4
-    w.plot.other = lambda r: Say("None.") if REVIEW in r.last_user else Fail("usage_limit")
-    w.offset += 2 * MINUTE
-    crash_and_go_on(w, point, "review-1", "recovery:review-1", calls=5)
-    assert len(w.native_turns()) == 5
-    assert w.model.calls == 5
-    [attempt] = w.rows("select state from attempt where kind = 'review'")
-    assert attempt["state"] in (("answered", "failed") if point == "after_start_call" else ("answered",))
-    answered = [prompts.FAILED["en"], "None."]
-    assert w.replies() == (answered if attempt["state"] == "answered" else answered[:1])
+@pytest.mark.parametrize(("policy", "row", "programs", "on_lark"), REAL)
+def test_on_real_programs(w: World, policy: str, row: Row, programs: Programs, on_lark: bool) -> None:
+    survives(w, policy, row, programs, on_lark)
+
+
+def survives(w: World, policy: str, row: Row, programs: Programs, on_lark: bool) -> None:
+    with stage(w, policy, programs, on_lark) as played:
+        *before, fires = played.story.times
+        if before:
+            w.work(*before)
+        hangs = row.point in RUNS and row.calls > 0
+        if hangs:
+            played.answers(None)
+        process = w.work_until(row.point, row.subject, fires)
+        if hangs:
+            assert w.model.wait_for_calls(row.calls)
+        w.kill(process)
+        kept = w.rows("select * from turn where ended_at is not null order by id")
+        w.work(*(fires + minutes * MINUTE for minutes in (2, 4, 6)))
+
+        assert played.native_turns() == row.turns
+        assert w.model.calls == row.calls
+        replies = played.replies()
+        assert len(replies) == len(set(replies)) == row.replies
+        assert replies.count(prompts.FAILED["en"]) == row.notices
+        assert (ANSWER in replies) == (row.request == "answered")
+        assert [one["state"] for one in w.rows("select state from request")] == [row.request]
+        last = w.rows("select state from attempt where turn = (select max(turn) from attempt)")
+        assert [one["state"] for one in last] == ([] if row.attempt == "-" else [row.attempt])
+        proofs = {name: times for name, times in played.proofs().items() if times}
+        assert proofs == ({} if row.settled_by == "-" else {row.settled_by: 1})
+        if isinstance(played.desk, FakeLanguageServer):
+            assert played.desk.cancels == []
+        assert w.rows("select * from turn where ended_at is not null order by id")[: len(kept)] == kept
+        with w.house():
+            assert events.verify(w.row("select id from request")["id"]) is None

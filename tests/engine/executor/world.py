@@ -72,7 +72,13 @@ class Plot:
 
 @dataclass
 class World:
-    """See the module."""
+    """See the module.
+
+    Attributes:
+        program: of Codex; None takes the real one.
+        owner: of the workspace.
+        entries: what else stands in the configuration: lines at its `top` and of its `runtimes`, and fields of `notes`.
+    """
 
     folder: Path
     model: ScriptedModel
@@ -82,6 +88,9 @@ class World:
     looks: int = 0
     policies: Path | None = None
     inside: wiring.House | None = None
+    program: Path | None = None
+    owner: str = "ann"
+    entries: dict[str, str] = field(default_factory=dict)
     running: list[WorkerProcess] = field(default_factory=list)
 
     @property
@@ -102,15 +111,17 @@ class World:
     ) -> None:
         levels = {name: policy_level if name in policies else "off" for name in SHIPPED}
         (self.folder / "levels.yaml").write_text("".join(f"{name}: {level}\n" for name, level in levels.items()))
+        binary = "" if self.program is None else f"    binary: {self.program}\n"
+        capacity = f"{{url: '{self.model.url}/capacity', path: state, available: available, exhausted: exhausted}}"
+        notes = f"path: {self.workspace}, owner: {self.owner}, level: {level}, revision: {revision}, role: {role}"
         self.configuration.write_text(
             "journal: data/oncemore.db\nlevels: levels.yaml\n"
             f"{'' if self.policies is None else f'policies: {self.policies}' + chr(10)}"
-            f"runtimes:\n  codex:\n    home: codex\n    environment: [{KEY}]\n"
-            f"    capacity: {{url: '{self.model.url}/capacity', path: state,"
-            " available: available, exhausted: exhausted}\n"
+            f"{self.entries.get('top', '')}"
+            f"runtimes:\n  codex:\n    home: codex\n    environment: [{KEY}]\n{binary}    capacity: {capacity}\n"
+            f"{self.entries.get('runtimes', '').format(capacity=capacity)}"
             "reviews: codex\n"
-            f"workspaces:\n  notes: {{path: {self.workspace}, owner: ann, level: {level}, revision: {revision},"
-            f" role: {role}}}\n"
+            f"workspaces:\n  notes: {{{notes}{self.entries.get('notes', '')}}}\n"
         )
         self.configuration.chmod(0o600)
 
@@ -203,8 +214,8 @@ class World:
     def native_turns(self) -> list[dict[str, Any]]:
         """What Codex's own store holds of every thread of ours, read by a process of its own."""
         found = []
-        for row in self.rows("select thread from session_thread order by ordinal"):
-            found += count.turns(self.folder / "codex", row["thread"])
+        for row in self.rows("select thread from session_thread where runtime = 'codex' order by ordinal"):
+            found += count.turns(self.folder / "codex", row["thread"], self.program)
         return found
 
     def replies(self) -> list[str]:
