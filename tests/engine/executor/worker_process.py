@@ -1,8 +1,8 @@
 """A worker as a process of its own, which stops at a crash point until it is killed.
 
-It is forked from a server that has everything imported, so that it is there at once. It works at each of some times of
-the clock until nothing is due, and says that it is done. At its crash point, which counts at the last of them, it says
-so and waits there.
+It is forked from a server that has everything imported and the shipped policies published, so that it is there at
+once. It works at each of some times of the clock until nothing is due, and says that it is done. At its crash point,
+which counts at the last of them, it says so and waits there.
 """
 
 from __future__ import annotations
@@ -13,27 +13,29 @@ import signal
 import time
 import traceback
 from collections.abc import Sequence
+from functools import cache
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 from oncemore.adapters import wiring
 from oncemore.engine.crashpoints import CrashPoint
+from oncemore.engine.rulebook import Rulebook
 from oncemore.engine.worker import Worker
+from oncemore.rules.loading import load_policies
+from oncemore.rules.shipped import shipped_policies
 
 PATIENCE = 60.0
 """Seconds for a worker to come to its point or its end."""
 
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(
-    [
-        "pytest",  # what a fork takes for its main module
-        __name__,
-        "oncemore.adapters.antigravity.language_server",
-        "oncemore.adapters.capacity",
-        "oncemore.adapters.codex.runtime",
-        "oncemore.adapters.feishu",
-    ]
-)
+_FORKS.set_forkserver_preload(["pytest", "tests.engine.executor.worker_preload"])
+"""The first is what a fork takes for its main module."""
+
+
+@cache
+def shipped_rulebook() -> Rulebook:
+    """The shipped policies, published once for all forks."""
+    return Rulebook(load_policies([shipped_policies()]))
 
 
 class WorkerProcess:
@@ -98,7 +100,9 @@ def _work(
 
     try:
         with wiring.opened(file, clock=lambda: time.time_ns() // 1_000_000 + offset, worker=True) as house:
-            worker = Worker(wiring.context(house, wiring.rulebook(house.configuration), checkpoint))
+            own = house.configuration.policies is not None
+            rulebook = wiring.rulebook(house.configuration) if own else shipped_rulebook()
+            worker = Worker(wiring.context(house, rulebook, checkpoint))
             for each in offsets:
                 offset = each
                 while worker.run_due():
