@@ -2,7 +2,7 @@
 # make test    all tests
 # make rows    the counterexamples, each with its rule taken out: every one has to fail
 # make lint    ruff, mypy, import-linter, and our own check and test over policies/
-# make crash   every crash point of every recovery that runs on a real Codex
+# make crash   every crash point of every recovery, on the real programs too
 # make bench   speed and memory beside other engines, as ratios
 # make lock    requirements/ anew, after a change of dependencies (needs uv)
 #

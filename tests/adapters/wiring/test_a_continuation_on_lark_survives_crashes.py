@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.adapters.feishu.conftest import ANN
 from tests.adapters.feishu.fake import FakeLark
+from tests.engine.executor.crash_tables import REPLY_POINTS
 from tests.engine.executor.world import ASK, BACKOFF, KEY, World, world
 
 from oncemore.adapters import wiring
@@ -20,9 +21,8 @@ CHOSEN = [
     ("after_reserve", ""),
     ("after_start_call", "work-1"),
     ("after_delivery_intent", "answer"),
-    ("after_delivery_intent", "recovery:work-1"),
     ("after_send", "answer"),
-    ("after_send", "recovery:work-1"),
+    *((point, "recovery:work-1") for point in REPLY_POINTS),
 ]
 MORE = [
     ("after_observe", ""),
@@ -33,9 +33,6 @@ MORE = [
     ("after_start_intent", "work-1"),
     ("after_native_end", "work-1"),
     ("after_settle", "work-1"),
-    ("after_freeze", "recovery:work-1"),
-    ("after_receipt", "recovery:work-1"),
-    ("after_verify", "recovery:work-1"),
 ]
 POINTS = CHOSEN + (MORE if os.environ.get("ONCEMORE_EVERY_CRASH_POINT") else [])
 
