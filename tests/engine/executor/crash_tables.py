@@ -48,4 +48,4 @@ def table(policy: str) -> list[Row]:
 
 def _row(cells: list[str]) -> Row:
     words, numbers = cells[:4], [int(cell) for cell in cells[4:8]]
-    return Row(*words, *numbers, *cells[8:])  # type: ignore[call-arg, arg-type]
+    return Row(*words, *numbers, *cells[8:])  # type: ignore[arg-type]

@@ -20,6 +20,7 @@ from tests.adapters.feishu.fake import FakeLark
 from tests.engine.executor.world import World, hanging
 
 from oncemore.adapters import wiring
+from oncemore.adapters.antigravity import store
 from oncemore.adapters.demo.chat import ChatModel
 from oncemore.adapters.demo.model import Drop, Fail, ModelRequest, Say, Script
 from oncemore.adapters.feishu import Event, events
@@ -44,12 +45,14 @@ class Story:
         times: offsets of the clock at which workers work; at the last one the recovery fires.
         failure: what the model says until then, so many times.
         left: what Antigravity's Turn comes to; None where the message goes to Codex.
+        said: what the model says to a real harness, for it to come to the same; None where it cannot.
     """
 
     policies: tuple[str, ...]
     times: tuple[int, ...]
     failure: tuple[Script, int] = (Say(""), 0)
     left: Look | None = None
+    said: Script | None = None
 
 
 STORIES = {
@@ -64,6 +67,7 @@ STORIES = {
         ("review-interrupted-answer",),
         (0, 2 * MINUTE),
         left=Look([planned(DRAFT, "CLEARED", stop="")], executors=[("ERROR", 0)]),
+        said=Drop(DRAFT),
     ),
     "settle-cancelled-turn": Story(
         ("settle-cancelled-turn",),
@@ -79,14 +83,13 @@ class Stage:
     def __init__(self, w: World, story: Story, programs: Programs, cleanup: ExitStack, on_lark: bool) -> None:
         self.w, self.story, self._on_lark = w, story, on_lark
         self.desk: FakeLanguageServer | None = None
-        self.chat: ChatModel | None = None
         self._lark = cleanup.enter_context(FakeLark(w.now)) if on_lark else None
         w.program = Path(app_server.install(w.folder)) if programs == "scripted" else None
         if story.left is not None:
             self._antigravity(story.left, programs, cleanup)
         if self._lark is not None:
             w.owner = ANN
-            team = {"kind": "feishu", "base": self._lark.base_url, "app_id": self._lark.app_id}
+            team: dict[str, object] = {"kind": "feishu", "base": self._lark.base_url, "app_id": self._lark.app_id}
             team |= {"secret": {"environment": SECRET}}
             w.entries["top"] = f"sources: {json.dumps({'team': team})}\n"
             w.entries["notes"] = w.entries.get("notes", "") + ", source: team"
@@ -98,9 +101,9 @@ class Stage:
         w = self.w
         entry: dict[str, object] = {"home": "antigravity"}
         if programs == "harness":
-            self.chat = cleanup.enter_context(ChatModel(lambda request: Drop(DRAFT)))
+            chat = cleanup.enter_context(ChatModel(lambda request: self.story.said or []))
             # Its steps are all done when its stream breaks; that this closes them is for the operator to say.
-            entry |= {"harness": {"model": "scripted", "base_url": self.chat.base_url}, "markers": ["DONE"]}
+            entry |= {"harness": {"model": "scripted", "base_url": chat.base_url}, "markers": ["DONE"]}
         else:
             self.desk = cleanup.enter_context(FakeLanguageServer(w.workspace, clock=w.now))
             self.desk.after_send(left)
@@ -135,7 +138,15 @@ class Stage:
     def native_turns(self) -> int:
         """In every runtime's own book."""
         sent = len(self.desk.sends) if self.desk is not None else 0
-        return len(self.w.native_turns()) + sent + (self.chat.calls if self.chat is not None else 0)
+        return len(self.w.native_turns()) + sent + self._stored()
+
+    def _stored(self) -> int:
+        """How many inputs are in the store of the harness."""
+        if self.desk is not None or self.story.left is None:
+            return 0
+        threads = self.w.rows("select thread from session_thread where runtime = 'antigravity'")
+        steps = [step for row in threads for step in store.read(self.w.folder / "antigravity", row["thread"])[0]]
+        return sum(step.kind == "USER_INPUT" for step in steps)
 
     def replies(self) -> list[str]:
         """In the Source's own book."""
