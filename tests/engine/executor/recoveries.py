@@ -101,7 +101,9 @@ class Stage:
         w = self.w
         entry: dict[str, object] = {"home": "antigravity"}
         if programs == "harness":
-            chat = cleanup.enter_context(ChatModel(lambda request: self.story.said or []))
+            said = self.story.said
+            assert said is not None
+            chat = cleanup.enter_context(ChatModel(lambda request: said))
             # Its steps are all done when its stream breaks; that this closes them is for the operator to say.
             entry |= {"harness": {"model": "scripted", "base_url": chat.base_url}, "markers": ["DONE"]}
         else:
