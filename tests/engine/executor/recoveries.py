@@ -7,7 +7,7 @@ Source is the inbox or Lark. What happened is counted in their own books.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,14 +45,14 @@ class Story:
         times: offsets of the clock at which workers work; at the last one the recovery fires.
         failure: what the model says until then, so many times.
         left: what Antigravity's Turn comes to; None where the message goes to Codex.
-        said: what the model says to a real harness, for it to come to the same; None where it cannot.
+        said: what the model says to a real harness in this workspace, for its Turn to come to the same; None where it cannot.
     """
 
     policies: tuple[str, ...]
     times: tuple[int, ...]
     failure: tuple[Script, int] = (Say(""), 0)
     left: Look | None = None
-    said: Script | None = None
+    said: Callable[[Path], Script] | None = None
 
 
 STORIES = {
@@ -67,7 +67,7 @@ STORIES = {
         ("review-interrupted-answer",),
         (0, 2 * MINUTE),
         left=Look([planned(DRAFT, "CLEARED", stop="")], executors=[("ERROR", 0)]),
-        said=Drop(DRAFT),
+        said=lambda folder: Drop(DRAFT),
     ),
     "settle-cancelled-turn": Story(
         ("settle-cancelled-turn",),
@@ -101,8 +101,8 @@ class Stage:
         w = self.w
         entry: dict[str, object] = {"home": "antigravity"}
         if programs == "harness":
-            said = self.story.said
-            assert said is not None
+            assert self.story.said is not None
+            said = self.story.said(w.workspace)
             chat = cleanup.enter_context(ChatModel(lambda request: said))
             # Its steps are all done when its stream breaks; that this closes them is for the operator to say.
             entry |= {"harness": {"model": "scripted", "base_url": chat.base_url}, "markers": ["DONE"]}
