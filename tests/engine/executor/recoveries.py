@@ -45,7 +45,8 @@ class Story:
         times: offsets of the clock at which workers work; at the last one the recovery fires.
         failure: what the model says until then, so many times.
         left: what Antigravity's Turn comes to; None where the message goes to Codex.
-        said: what the model says to a real harness in this workspace, for its Turn to come to the same; None where it cannot.
+        said: what the model says to a real harness in this workspace, for its Turn to come to the same; None where it
+            cannot.
     """
 
     policies: tuple[str, ...]
@@ -93,6 +94,7 @@ class Stage:
             team |= {"secret": {"environment": SECRET}}
             w.entries["top"] = f"sources: {json.dumps({'team': team})}\n"
             w.entries["notes"] = w.entries.get("notes", "") + ", source: team"
+        (w.workspace / "notes.md").write_text("one\ntwo\n")
         w.configure(level="portfolio_read", role="steward", policies=story.policies)
         self.answers(Say(ANSWER))
         self._message = self._asked()
