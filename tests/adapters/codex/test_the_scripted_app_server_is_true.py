@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.adapters.codex import app_server
+from tests.adapters.codex.scripted import install
 
 from oncemore.adapters.codex import binary
 from oncemore.adapters.codex.connection import Connection, Denied, Message, environment
@@ -167,7 +167,7 @@ class Told:
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Told, Told]:
     folder = tmp_path_factory.mktemp("app-servers")
-    program = Path(app_server.install(folder))
+    program = install(folder)
     return Told(program, folder / "scripted"), Told(binary.find(), folder / "real")
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from tests.adapters.antigravity.fake import FakeLanguageServer, Look, command, planned
-from tests.adapters.codex import app_server
+from tests.adapters.codex.scripted import install
 from tests.adapters.feishu.conftest import ANN
 from tests.adapters.feishu.fake import FakeLark
 from tests.engine.executor.world import World, hanging
@@ -85,7 +85,7 @@ class Stage:
         self.w, self.story, self._on_lark = w, story, on_lark
         self.desk: FakeLanguageServer | None = None
         self._lark = cleanup.enter_context(FakeLark(w.now)) if on_lark else None
-        w.program = Path(app_server.install(w.folder)) if programs == "scripted" else None
+        w.program = install(w.folder) if programs == "scripted" else None
         if story.left is not None:
             self._antigravity(story.left, programs, cleanup)
         if self._lark is not None:
