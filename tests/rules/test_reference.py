@@ -1,12 +1,18 @@
+"""The page of facts is that of the vocabulary, and each fact's example is a condition on it that checks clean."""
+
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.rules.policy_files import gate, policy, write
 
-from oncemore.rules.files import NAME
-from oncemore.rules.reference import SCHEMAS, facts_markdown, schema, schema_text
+from oncemore.rules.check import check_paths
+from oncemore.rules.examples import EXAMPLES
+from oncemore.rules.expression import leaves
+from oncemore.rules.parsing import parse
+from oncemore.rules.reference import facts_markdown
+from oncemore.rules.typecheck import check
 from oncemore.rules.vocabulary import FACTS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -17,34 +23,21 @@ def test_the_page_of_facts_is_that_of_the_vocabulary() -> None:
     assert all(f"| `{name}` |" in facts_markdown() for name in FACTS)
 
 
-@pytest.mark.parametrize("name", sorted(SCHEMAS))
-def test_a_schema_is_that_of_the_files_model(name: str) -> None:
-    assert (DOCS / name).read_text("utf-8") == schema_text(name)
+def test_every_fact_has_an_example() -> None:
+    assert list(EXAMPLES) == list(FACTS)
 
 
-def test_no_schema_takes_a_key_that_the_loader_refuses() -> None:
-    def objects(part: Any) -> Any:
-        if isinstance(part, dict):
-            if part.get("type") == "object" and "properties" in part:
-                yield part
-            for inner in part.values():
-                yield from objects(inner)
-        elif isinstance(part, list):
-            for inner in part:
-                yield from objects(inner)
-
-    for name in SCHEMAS:
-        found = list(objects(schema(name)))
-        assert found
-        assert all(one["additionalProperties"] is False for one in found)
+@pytest.mark.parametrize("name", FACTS)
+def test_the_example_of_a_fact_asks_it_and_is_a_sound_gate(tmp_path: Path, name: str) -> None:
+    condition = parse(EXAMPLES[name])
+    assert name in {leaf.fact for leaf in leaves(condition)}
+    assert check(condition) == []
+    runtimes = FACTS[name].runtimes
+    when = 'turn.status == "completed"' + (f' && native.runtime == "{runtimes[0]}"' if len(runtimes) == 1 else "")
+    file = write(tmp_path, policy(gate(EXAMPLES[name]), when=when))
+    assert check_paths([file]) == []
 
 
-def test_the_schema_offers_what_an_author_may_choose() -> None:
-    policy = schema("policy.schema.json")
-    gate = policy["$defs"]["GateEntry"]
-    assert gate["properties"]["otherwise"]["enum"] == ["deny", "hold", "wait"]
-    assert set(gate["required"]) == {"id", "require", "otherwise", "why"}
-    assert policy["properties"]["policy"]["pattern"] == NAME
-    assert set(policy["$defs"]["Then"]["properties"]["action"]["enum"]) == {
-        "continue_work", "review_answer", "retry_business", "settle_turn",
-    }  # fmt: skip
+@pytest.mark.parametrize("name", [name for name, fact in FACTS.items() if fact.stored])
+def test_the_example_of_a_stored_fact_may_stand_in_when(tmp_path: Path, name: str) -> None:
+    assert check_paths([write(tmp_path, policy(when=EXAMPLES[name]))]) == []

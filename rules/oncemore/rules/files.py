@@ -12,9 +12,9 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, WithJsonS
 
 NAME = r"^[a-z0-9][a-z0-9-]{0,63}$"
 
-Name = Annotated[str, Field(pattern=NAME, description="Lower case letters, digits and hyphens; at most 64.")]
+Name = Annotated[str, Field(pattern=NAME)]
 Text = Annotated[str, Field(min_length=1, max_length=1_000)]
-Condition = Annotated[str, Field(min_length=1, description="A condition on facts, in the subset of CEL.")]
+Condition = Annotated[str, Field(min_length=1)]
 
 Age = Annotated[Any, WithJsonSchema({"type": "string"}, mode="validation")]
 """A duration; read by `cases`, which knows what to say of anything else."""
@@ -22,6 +22,12 @@ Age = Annotated[Any, WithJsonSchema({"type": "string"}, mode="validation")]
 Consequence = Literal["deny", "hold", "wait"]
 
 _GATE, _USE = "<gate>", "<use>"
+
+_FACTS = "Values by fact; `unknown` means that the supplier itself said so."
+_MISSING = "Facts that nobody supplied."
+_STALE = "How old the evidence of a fact is; its value stands under `facts` or in the base."
+_CONFLICT = "Facts about which two readings disagree."
+_WAITING = "Since when the case has waited; `now` unless said."
 
 
 class _Strict(BaseModel):
@@ -32,8 +38,8 @@ class _Strict(BaseModel):
 class Words(_Strict):
     """A sentence for people, in English and Chinese."""
 
-    en: Text
-    zh: Text | None = None
+    en: Text = Field(description="The sentence in English.")
+    zh: Text | None = Field(None, description="The same sentence in Chinese.")
 
     def by_language(self) -> dict[str, str]:
         """The languages that are there."""
@@ -43,19 +49,19 @@ class Words(_Strict):
 class GateEntry(_Strict):
     """One condition that must hold."""
 
-    id: Name
-    require: Condition
+    id: Name = Field(description="The gate's name: a-z, 0-9 and hyphens; once per policy, its groups included.")
+    require: Condition = Field(description="What must hold: a condition on facts, in the subset of CEL.")
     otherwise: Consequence = Field(description="What happens when the condition is false.")
     unknown: Consequence = Field("wait", description="What happens when it cannot be told.")
     recheck: bool = Field(True, description="Judged again just before the action; false needs `because`.")
-    because: Text | None = None
-    why: Words
+    because: Text | None = Field(None, description="Why the gate need not be judged again before the action.")
+    why: Words = Field(description="For people: what is the matter when the gate does not pass.")
 
 
 class UseEntry(_Strict):
     """Takes the gates of `groups/NAME.yaml`."""
 
-    use: Name
+    use: Name = Field(description="The group: the name of its file in `groups/`, without `.yaml`.")
 
 
 def _kind(value: Any) -> str:
@@ -71,28 +77,36 @@ Entry = Annotated[Annotated[GateEntry, Tag(_GATE)] | Annotated[UseEntry, Tag(_US
 class Then(_Strict):
     """What follows when every gate passes."""
 
-    action: Literal["continue_work", "review_answer", "retry_business", "settle_turn"]
-    attempt: Literal["work", "review", "quota", "route"] | None = None
-    material: Literal["none", "visible_response", "visible_results"] | None = None
+    action: Literal["continue_work", "review_answer", "retry_business", "settle_turn"] = Field(
+        description="What is done, once."
+    )
+    attempt: Literal["work", "review", "quota", "route"] | None = Field(
+        None, description="The kind of try that it spends; `settle_turn` spends none."
+    )
+    material: Literal["none", "visible_response", "visible_results"] | None = Field(
+        None, description="What a review may see of the interrupted answer; for `review_answer` alone."
+    )
 
 
 class PolicyFile(_Strict):
     """`policies/NAME.yaml`."""
 
-    policy: Name
-    revision: Annotated[int, Field(ge=1, lt=2**31)]
-    summary: Words
-    when: Condition
-    gates: Annotated[list[Entry], Field(min_length=1)]
-    then: Then
-    patience: Annotated[str, Field(description='For how long it may wait, such as "24h".')] | None = None
+    policy: Name = Field(description="The policy's name: a-z, 0-9 and hyphens; at most 64.")
+    revision: int = Field(ge=1, lt=2**31, description="A whole number, raised with each change of meaning.")
+    summary: Words = Field(description="What the policy does, in one sentence.")
+    when: Condition = Field(description="Whom it concerns; names only facts that our own records supply.")
+    gates: list[Entry] = Field(min_length=1, description="What must hold, all of it: gates, and groups of gates.")
+    then: Then = Field(description="What is done when every gate passes, and the try that it spends.")
+    patience: str | None = Field(
+        None, description='For how long a case may wait before a person is shown it, such as "24h"; else for ever.'
+    )
 
 
 class GroupFile(_Strict):
     """`policies/groups/NAME.yaml`."""
 
-    group: Name
-    gates: Annotated[list[GateEntry], Field(min_length=1)]
+    group: Name = Field(description="The group's name, which is its file's name without `.yaml`.")
+    gates: list[GateEntry] = Field(min_length=1, description="The gates that every policy takes which uses the group.")
 
 
 class FloorFile(_Strict):
@@ -106,43 +120,47 @@ class FloorFile(_Strict):
 class ExpectEntry(_Strict):
     """What a test says about the decision; at least one of these."""
 
-    outcome: Literal["fire", "wait", "hold", "deny", "not_concerned"] | None = None
-    blocked_by: list[str] | None = None
-    unknown: list[str] | None = None
-    until: str | None = None
-    action: str | None = None
+    outcome: Literal["fire", "wait", "hold", "deny", "not_concerned"] | None = Field(
+        None, description="The policy's answer."
+    )
+    blocked_by: list[str] | None = Field(None, description="Exactly the gates that are false.")
+    unknown: list[str] | None = Field(None, description="Exactly the gates that are unknown.")
+    until: str | None = Field(
+        None, description="When it is looked at again: a duration from `now`, or a moment; empty for none."
+    )
+    action: str | None = Field(None, description="What would be done; empty for none.")
 
 
 class CaseEntry(_Strict):
     """One case of a test file; its facts are laid over the file's `base`."""
 
-    name: Text
-    facts: dict[str, Any] = {}
-    missing: list[str] = []
-    stale: dict[str, Age] = {}
-    conflict: list[str] = []
-    waiting_since: str | int | None = None
-    now: str | int | None = None
-    expect: ExpectEntry
+    name: Text = Field(description="A sentence, once per file.")
+    facts: dict[str, Any] = Field({}, description=_FACTS)
+    missing: list[str] = Field([], description=_MISSING)
+    stale: dict[str, Age] = Field({}, description=_STALE)
+    conflict: list[str] = Field([], description=_CONFLICT)
+    waiting_since: str | int | None = Field(None, description=_WAITING)
+    now: str | int | None = Field(None, description="The moment of the case; 2026-01-01T00:00:00Z unless said.")
+    expect: ExpectEntry = Field(description="What the case says about the decision; at least one key.")
 
 
 class TestsEntry(_Strict):
     """`policies/NAME_test.yaml`."""
 
-    policy: Name
-    base: dict[str, Any] = {}
-    cases: list[CaseEntry]
+    policy: Name = Field(description="The policy that is tested.")
+    base: dict[str, Any] = Field({}, description="The facts that every case begins with.")
+    cases: list[CaseEntry] = Field(description="One case each; what neither it nor the base names is missing.")
 
 
 class FactsEntry(_Strict):
     """A facts file: one case."""
 
-    now: str | int | None = None
-    facts: dict[str, Any] = {}
-    missing: list[str] = []
-    stale: dict[str, Age] = {}
-    conflict: list[str] = []
-    waiting_since: str | int | None = None
+    now: str | int | None = Field(None, description="The moment of the case; the clock's unless said.")
+    facts: dict[str, Any] = Field({}, description=_FACTS)
+    missing: list[str] = Field([], description=_MISSING)
+    stale: dict[str, Age] = Field({}, description=_STALE)
+    conflict: list[str] = Field([], description=_CONFLICT)
+    waiting_since: str | int | None = Field(None, description=_WAITING)
 
 
 PARTS: Mapping[str, type[BaseModel]] = {

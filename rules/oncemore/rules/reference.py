@@ -1,26 +1,12 @@
-"""How are the vocabulary and the file formats written down for people and for editors?
-
-The pages under `docs/` that can be made from declarations are made here; a test compares.
-"""
+"""How is the vocabulary written down for people? `docs/facts.md`; a test compares."""
 
 from __future__ import annotations
 
-import json
 from itertools import groupby
-from typing import Any
-
-from pydantic import BaseModel
 
 from oncemore.rules import durations
-from oncemore.rules.files import GroupFile, PolicyFile, TestsEntry
+from oncemore.rules.examples import EXAMPLES
 from oncemore.rules.vocabulary import FACTS, RUNTIMES, Fact
-
-SCHEMAS: dict[str, type[BaseModel]] = {
-    "policy.schema.json": PolicyFile,
-    "group.schema.json": GroupFile,
-    "test.schema.json": TestsEntry,
-}
-"""The files that have a JSON Schema, by the schema's own file name."""
 
 _PREFACE = """\
 # Facts
@@ -37,29 +23,15 @@ def facts_markdown() -> str:
     """The reference of facts, `docs/facts.md`."""
     lines = [_PREFACE]
     for root, facts in groupby(FACTS.values(), key=lambda fact: fact.name.partition(".")[0]):
-        lines += [f"## {root}", "", "| fact | values | meaning | supplied by | counts for |", "|---|---|---|---|---|"]
+        lines += [
+            f"## {root}",
+            "",
+            "| fact | values | meaning | for example | supplied by | counts for |",
+            "|---|---|---|---|---|---|",
+        ]
         lines += [_row(fact) for fact in facts]
         lines.append("")
     return "\n".join(lines)
-
-
-def schema(name: str) -> dict[str, Any]:
-    """The JSON Schema of a kind of file, by its name in `SCHEMAS`.
-
-    Raises:
-        KeyError: there is no such schema.
-    """
-    model = SCHEMAS[name]
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | model.model_json_schema()
-
-
-def schema_text(name: str) -> str:
-    """The same as the text of a file.
-
-    Raises:
-        KeyError: there is no such schema.
-    """
-    return json.dumps(schema(name), ensure_ascii=False, indent=2) + "\n"
 
 
 def _row(fact: Fact) -> str:
@@ -67,7 +39,8 @@ def _row(fact: Fact) -> str:
     if fact.runtimes != RUNTIMES:
         supplied += f"; {', '.join(fact.runtimes)} only"
     age = durations.format_ms(fact.max_age) if fact.max_age is not None else "ever"
-    return f"| `{fact.name}` | {_values(fact)} | {fact.meaning} | {supplied} | {age} |"
+    example = EXAMPLES[fact.name].replace("|", "\\|")
+    return f"| `{fact.name}` | {_values(fact)} | {fact.meaning} | `{example}` | {supplied} | {age} |"
 
 
 def _values(fact: Fact) -> str:
