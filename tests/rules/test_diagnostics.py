@@ -61,10 +61,3 @@ def test_json_says_the_same() -> None:
     assert (found["code"], found["line"], found["column"], found["end_column"]) == ("R302", 3, 5, 8)
     assert found["path"] == "$.when"
     assert render([], "json") == "[]"
-
-
-def test_github_values_cannot_end_the_command() -> None:
-    one = Diagnostic("R203", "warning", "50% a\n::error::b", "a,b:c.yaml", 1, 1, 2)
-    assert render([one], "github") == (
-        "::warning file=a%2Cb%3Ac.yaml,line=1,col=1,endColumn=2,title=R203::50%25 a%0A::error::b"
-    )

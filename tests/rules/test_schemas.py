@@ -92,6 +92,8 @@ def test_what_loads_is_not_refused(file: Path) -> None:
         ({"turn.ended_ago": "5"}, False),
         ({"attempts.work": 0, "native.latest": "unknown", "attempts.review": "unknown"}, True),
         ({"attempts.work": "no"}, False),
+        ({"attempts.work": -1}, False),
+        ({"turn.attempt": 0}, False),
         ({"native.latest": "yes"}, False),
         ({"source.state": "unknown"}, True),
         ({"source.state": "gone"}, False),

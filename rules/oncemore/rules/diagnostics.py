@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 Severity: TypeAlias = Literal["error", "warning"]
-Format: TypeAlias = Literal["pretty", "compact", "json", "github"]
+Format: TypeAlias = Literal["pretty", "compact", "json"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +69,6 @@ class Diagnostic:
             lines += [f"{gutter}         {line}" for line in visible(self.case).splitlines()]
         return "\n".join(lines)
 
-    def github(self) -> str:
-        """A workflow command that marks the place in a pull request."""
-        fields = f"file={_property(self.file)},line={self.line},col={self.column},endColumn={self.end_column}"
-        text = visible(self.message + (f"\n{self.help}" if self.help else ""))
-        return f"::{self.severity} {fields},title={_property(self.code)}::{_data(text)}"
-
     def as_json(self) -> dict[str, str | int | None]:
         """The same as a JSON object."""
         return {
@@ -103,8 +97,6 @@ def render(diagnostics: Iterable[Diagnostic], format: Format = "pretty", *, colo
         return json.dumps([one.as_json() for one in diagnostics], ensure_ascii=False, indent=2)
     if format == "compact":
         return "\n".join(one.compact() for one in diagnostics)
-    if format == "github":
-        return "\n".join(one.github() for one in diagnostics)
     return "\n\n".join(one.pretty(color=color) for one in diagnostics)
 
 
@@ -146,11 +138,3 @@ def _paint(text: str, tone: str) -> str:
 
 def _plain(text: str, _tone: str) -> str:
     return text
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")

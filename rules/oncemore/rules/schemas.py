@@ -191,7 +191,7 @@ def _values(fact: Fact) -> dict[str, Any]:
         return _described_values([*fact.values, "unknown"], [*told, unsaid])
     if fact.type == "duration":
         return {"type": "string", "pattern": f"^({_SPAN}|unknown)$"}
-    return {"anyOf": [{"type": "integer"}, {"const": "unknown", "description": unsaid}]}
+    return {"anyOf": [{"type": "integer", "minimum": fact.lowest}, {"const": "unknown", "description": unsaid}]}
 
 
 def _described_values(values: list[Any], said: list[str]) -> dict[str, Any]:
@@ -203,7 +203,7 @@ def _example(fact: Fact) -> bool | int | str:
         return True
     if fact.type == "duration":
         return "5m"
-    return fact.values[0] if fact.type == "enum" else 0
+    return fact.values[0] if fact.type == "enum" else fact.lowest
 
 
 def _ages() -> dict[str, Any]:

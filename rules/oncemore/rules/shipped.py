@@ -1,4 +1,4 @@
-"""Where are the policies, and the schemas of rule files, that Oncemore ships?"""
+"""Where are the policies, the schemas of rule files and the pages of codes that Oncemore ships?"""
 
 from __future__ import annotations
 
@@ -23,6 +23,15 @@ def shipped_schemas() -> Path:
         NoPolicies: neither is there; the installation is damaged.
     """
     return _shipped("schemas", "docs", "policy.schema.json")
+
+
+def shipped_pages() -> Path:
+    """The folder of the pages that say what each code means: the checkout's, else the copy in the installed package.
+
+    Raises:
+        NoPolicies: neither is there; the installation is damaged.
+    """
+    return _shipped("pages", "docs/errors", "R001.md")
 
 
 def _shipped(inside: str, checked_out: str, known: str) -> Path:

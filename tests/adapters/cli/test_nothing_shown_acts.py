@@ -69,7 +69,7 @@ def test_a_stored_sentence_from_before_cannot_act_either(
     assert acting(told) == set()
 
 
-@pytest.mark.parametrize("format_", ["pretty", "compact", "json", "github"])
+@pytest.mark.parametrize("format_", ["pretty", "compact", "json", "github", "sarif", "junit", "markdown"])
 def test_a_mistake_is_framed_without_what_it_holds(run: Run, tmp_path: Path, format_: str) -> None:
     folder = continuation(tmp_path / "rules")
     file = folder / f"{POLICY}.yaml"

@@ -92,3 +92,23 @@ def home_option(command: Callable[..., Any]) -> Callable[..., Any]:
 def format_option(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """`--format`, the first of the names being the default."""
     return click.option("--format", "format_", type=click.Choice(names), default=names[0], show_default=True)
+
+
+def written_too(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`--NAME FILE` for each form in which the same is also written."""
+
+    def options(command: Callable[..., Any]) -> Callable[..., Any]:
+        for name in reversed(names):
+            command = click.option(
+                f"--{name}",
+                type=click.Path(path_type=Path, dir_okay=False),
+                metavar="FILE",
+                help=f"Also write {TITLES[name]}.",
+            )(command)
+        return command
+
+    return options
+
+
+TITLES = {"junit": "JUnit XML", "sarif": "SARIF 2.1.0"}
+"""What each form is called."""

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from enum import IntEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -87,6 +88,22 @@ def note(text: str) -> None:
     """A line about the result, to standard error; without anybody there to read it the result still counts."""
     with suppress(OSError):
         click.echo(_encodable(text, sys.stderr), err=True, color=coloured(err=True))
+
+
+def write_file(file: Path, text: str) -> None:
+    """A text of a result as a file, in place of what was there.
+
+    Raises:
+        Unwritten: the file cannot be written.
+    """
+    try:
+        # Without O_NONBLOCK a pipe would keep us until somebody reads from it.
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+        with os.fdopen(descriptor, "wb") as opened:
+            os.set_blocking(descriptor, True)
+            opened.write(f"{text}\n".encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise Unwritten(str(file), error) from error
 
 
 def _encodable(text: str, stream: Any) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from oncemore.adapters.cli import output
-from oncemore.adapters.cli.choice import choose, format_option, policies_option
+from oncemore.adapters.cli.choice import choose, format_option, policies_option, written_too
 from oncemore.adapters.cli.output import Exit
 
 if TYPE_CHECKING:
@@ -20,9 +20,12 @@ PATHS = click.Path(path_type=Path, exists=True)
 
 @click.command()
 @click.argument("paths", nargs=-1, type=PATHS, metavar="[PATH]...")
-@format_option("pretty", "compact", "json", "github")
+@format_option("pretty", "compact", "json", "github", "sarif", "junit", "markdown")
+@written_too("junit", "sarif")
 @click.pass_context
-def check(ctx: click.Context, paths: tuple[Path, ...], format_: str) -> None:
+def check(
+    ctx: click.Context, paths: tuple[Path, ...], format_: str, junit: Path | None, sarif: Path | None
+) -> None:
     """Say what is wrong or doubtful in rule files.
 
     PATHs are folders or files; left out: ONCEMORE_POLICIES, else ./policies if it holds a policy, else the shipped
@@ -30,8 +33,7 @@ def check(ctx: click.Context, paths: tuple[Path, ...], format_: str) -> None:
 
     Exit codes: 0 clean; 1 warnings only; 2 usage; 3 errors that keep rules from loading; 5 no rule file there.
     """
-    from oncemore.rules.check import check_paths
-    from oncemore.rules.diagnostics import render
+    from oncemore.adapters.cli.checking import check_files, rendered, report
     from oncemore.rules.errors import NoPolicies
 
     looked = list(paths)
@@ -40,30 +42,24 @@ def check(ctx: click.Context, paths: tuple[Path, ...], format_: str) -> None:
         choice.announce()
         looked = [choice.folder]
     try:
-        found = check_paths(looked)
+        checked = check_files(looked)
     except NoPolicies as error:
         output.note(f"error[{error.code}] {error}")
         ctx.exit(Exit.NOTHING_RAN)
-    if format_ == "json":
-        output.say(output.escaped(render(found, "json")))
-    elif not found:
-        output.note(f"{', '.join(map(str, looked))}: nothing wrong")
-    elif format_ == "pretty":
-        output.diagnostics(found)
-    else:
-        output.say(render(found, "compact" if format_ == "compact" else "github"))
-        output.note(output.counted(found))
-    if any(one.severity == "error" for one in found):
-        ctx.exit(Exit.NOT_LOADED)
-    ctx.exit(Exit.NO if found else Exit.YES)
+    # Before anything is printed: whoever reads our output may close it early.
+    for form, file in (("junit", junit), ("sarif", sarif)):
+        if file is not None:
+            output.write_file(file, rendered(checked, form))
+    report(checked, format_)
+    ctx.exit(checked.exit)
 
 
 @click.command()
 @click.argument("paths", nargs=-1, type=PATHS, metavar="[PATH]...")
 @policies_option(before="those beside the test file")
 @click.option("-k", "word", metavar="WORD", help="Only cases whose name or policy holds this word.")
-@format_option("pretty", "json")
-@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Also write JUnit XML.")
+@format_option("pretty", "json", "github", "sarif", "junit", "markdown")
+@written_too("junit", "sarif")
 @click.option("--coverage", is_flag=True, help="Say which results of gates and which outcomes no test has seen.")
 @click.option(
     "--min-coverage",
@@ -81,6 +77,7 @@ def test(
     word: str | None,
     format_: str,
     junit: Path | None,
+    sarif: Path | None,
     coverage: bool,
     min_coverage: float | None,
     mutate: bool,
@@ -97,22 +94,26 @@ def test(
     2 usage; 3 policies or a test file do not load; 5 no case ran.
     """
     from oncemore.adapters.cli.measuring import measure
-    from oncemore.adapters.cli.testing import refuse_others, report, run_tests, write_junit
+    from oncemore.adapters.cli.testing import refuse_others, rendered, report, run_tests
 
     refuse_others(paths)
     if word is not None and (mutate or coverage or min_coverage is not None):
         raise click.UsageError("what tests hold is measured with all of them: name test files instead of -k")
-    if watch and (format_ != "pretty" or junit is not None):
-        raise click.UsageError("--watch is for a person: leave --format and --junit out")
+    if format_ not in ("pretty", "json") and (mutate or coverage or min_coverage is not None):
+        raise click.UsageError("what tests hold is told as pretty and json alone; --junit and --sarif can go beside")
+    if watch and (format_ != "pretty" or junit is not None or sarif is not None):
+        raise click.UsageError("--watch is for a person: leave --format, --junit and --sarif out")
 
     def once() -> Exit:
         run = run_tests(paths, policies, word)
         measured = measure(run, coverage=coverage or min_coverage is not None, least=min_coverage or 0, mutate=mutate)
+        run.measured = measured.exit
         # Before anything is printed: whoever reads our output may close it early.
-        if junit is not None:
-            write_junit(run, junit)
+        for form, file in (("junit", junit), ("sarif", sarif)):
+            if file is not None:
+                output.write_file(file, rendered(run, form))
         report(run, format_, measured)
-        return run.exit if run.exit is not Exit.YES else measured.exit
+        return run.exit
 
     if not watch:
         ctx.exit(once())

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree
 
 import click
 
@@ -34,6 +33,7 @@ class Run:
     Attributes:
         broken: why test files did not load.
         files: how many test files were looked at.
+        measured: what follows from what was measured, where all tests pass.
         tested: test files that ran, each with the policies that it was about.
     """
 
@@ -41,6 +41,7 @@ class Run:
     broken: list[Diagnostic] = field(default_factory=list)
     choices: list[Choice] = field(default_factory=list)
     files: int = 0
+    measured: Exit = Exit.YES
     tested: list[tuple[TestFile, PolicySet]] = field(default_factory=list)
 
     @property
@@ -55,7 +56,7 @@ class Run:
             return Exit.NOT_LOADED
         if not self.results:
             return Exit.NOTHING_RAN
-        return Exit.YES if self.count["PASS"] == len(self.results) else Exit.NO
+        return self.measured if self.count["PASS"] == len(self.results) else Exit.NO
 
     @property
     def summary(self) -> str:
@@ -89,17 +90,18 @@ def run_tests(paths: Sequence[Path], policies: Path | None, word: str | None) ->
     """
     from oncemore.rules.cases import load_tests
     from oncemore.rules.errors import FactsInvalid
+    from oncemore.rules.expectations import known_of
+    from oncemore.rules.loading import load_policies
     from oncemore.rules.testing import run
 
     outcome = Run()
-    from oncemore.rules.expectations import known_of
-
     deciders: dict[Path, tuple[Callable[[str, Case], Mapping[str, Any]], PolicySet]] = {}
     for file in _files(paths or [choose(policies).folder]):
         outcome.files += 1
-        choice = _policies_of(file, policies)
+        choice = policies_of(file, policies)
         if choice.folder not in deciders:
-            deciders[choice.folder] = _decider(choice)
+            loaded = load_policies([choice.folder])
+            deciders[choice.folder] = (decider(loaded), loaded)
             outcome.choices.append(choice)
             choice.announce()
         decided, loaded = deciders[choice.folder]
@@ -118,6 +120,11 @@ def run_tests(paths: Sequence[Path], policies: Path | None, word: str | None) ->
 
 def report(run: Run, format_: str, measured: Measured) -> None:
     """Tell it: failures with their ladder of gates, what was measured, then the numbers."""
+    if format_ in ("sarif", "junit", "markdown", "github"):
+        if text := rendered(run, format_):
+            output.say(text)
+        output.note(run.summary)
+        return
     if format_ == "json":
         output.document(
             {
@@ -134,57 +141,18 @@ def report(run: Run, format_: str, measured: Measured) -> None:
         return
     for policy, result in run.results:
         if result.verdict != "PASS":
-            _tell(policy, result)
+            output.say(told(policy, result))
+            output.say()
     if run.broken:
         output.diagnostics(run.broken)
     measured.tell()
     output.say(run.summary)
 
 
-def write_junit(run: Run, file: Path) -> None:
-    """The same as JUnit XML: a suite for each file, `failure` for an expectation, `error` for what had no verdict.
-
-    Raises:
-        Unwritten: the file cannot be written.
-    """
-    root = ElementTree.Element("testsuites")
-    suites: dict[str, list[tuple[str, CaseResult]]] = {}
-    for policy, result in run.results:
-        suites.setdefault(result.file, []).append((policy, result))
-    for name in sorted(suites.keys() | {one.file for one in run.broken}):
-        cases = suites.get(name, [])
-        broken = [one for one in run.broken if one.file == name]
-        verdicts = Counter(result.verdict for _, result in cases)
-        suite = ElementTree.SubElement(
-            root,
-            "testsuite",
-            name=name,
-            tests=str(len(cases) + len(broken)),
-            failures=str(verdicts["FAIL"]),
-            errors=str(verdicts["ERROR"] + len(broken)),
-        )
-        for policy, result in cases:
-            case = ElementTree.SubElement(
-                suite, "testcase", classname=policy, name=_xml(result.name), file=name, line=str(result.line)
-            )
-            if result.verdict != "PASS":
-                tag, kind = ("failure", "expectation") if result.verdict == "FAIL" else ("error", "evaluation")
-                ElementTree.SubElement(case, tag, type=kind, message=_xml(result.message)).text = _xml(_ladder(result))
-        for one in broken:
-            case = ElementTree.SubElement(
-                suite, "testcase", classname=name, name=one.code, file=name, line=str(one.line)
-            )
-            ElementTree.SubElement(case, "error", type="load", message=_xml(one.message)).text = _xml(one.pretty())
-    ElementTree.indent(root)
-    text = ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
-    try:
-        # Without O_NONBLOCK a pipe would keep us until somebody reads from it.
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
-        with os.fdopen(descriptor, "wb") as opened:
-            os.set_blocking(descriptor, True)
-            opened.write(text.encode("utf-8", "backslashreplace"))
-    except OSError as error:
-        raise output.Unwritten(str(file), error) from error
+def rendered(run: Run, form: str) -> str:
+    """The same in a form for other people's programs, by the name of its module in `reports`."""
+    text: str = import_module(f"oncemore.adapters.cli.reports.{form}").of_tests(run)
+    return text
 
 
 def _files(paths: Sequence[Path]) -> list[Path]:
@@ -192,7 +160,12 @@ def _files(paths: Sequence[Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def _policies_of(file: Path, given: Path | None) -> Choice:
+def policies_of(file: Path, given: Path | None) -> Choice:
+    """The policies that a test file is about: those given, else those beside it, else the usual ones.
+
+    Raises:
+        NoPolicies: not even the shipped ones are there.
+    """
     from oncemore.rules.loading import policy_files
 
     if given is None and policy_files(file.parent):
@@ -200,35 +173,36 @@ def _policies_of(file: Path, given: Path | None) -> Choice:
     return choose(given)
 
 
-def _decider(choice: Choice) -> tuple[Callable[[str, Case], Mapping[str, Any]], PolicySet]:
+def decider(policies: PolicySet) -> Callable[[str, Case], Mapping[str, Any]]:
+    """What decides a case by one of the policies, through the real engine.
+
+    Raises:
+        PolicyRefused, EngineUnavailable: the policies cannot be used.
+    """
     from oncemore.engine.decision import decide
     from oncemore.engine.smoke import publish
-    from oncemore.rules.loading import load_policies
 
-    loaded = load_policies([choice.folder])
-    evaluator = publish(loaded)
+    evaluator = publish(policies)
 
     def decided(policy: str, case: Case) -> Mapping[str, Any]:
         return decide(evaluator, case, origin="posted", only=policy).records[0]
 
-    return decided, loaded
+    return decided
 
 
-def _tell(policy: str, result: CaseResult) -> None:
-    output.say(f"{output.tone(result.verdict, output.TONES[result.verdict])} {policy}: {result.name}")
-    output.say(f"  {result.file}:{result.line}")
-    output.say(f"  {result.message}")
+def told(policy: str, result: CaseResult) -> str:
+    """A case that did not pass: what was expected, what came, and the ladder of gates."""
+    lines = [f"{result.file}:{result.line}", result.message]
     for key, wanted in result.expected.items():
         if result.verdict == "FAIL" and result.actual.get(key) != wanted:
-            output.say(f"    {key}: expected {_value(wanted)}")
-            output.say(f"    {' ' * len(key)}  actual   {_value(result.actual.get(key))}")
-    ladder = _ladder(result, marked=True)
-    if ladder:
-        output.say("\n".join(f"  | {line}".rstrip() for line in ladder.splitlines()))
-    output.say()
+            lines.append(f"  {key}: expected {_value(wanted)}")
+            lines.append(f"  {' ' * len(key)}  actual   {_value(result.actual.get(key))}")
+    lines += (f"| {line}".rstrip() for line in ladder(result, marked=True).splitlines())
+    head = f"{output.tone(result.verdict, output.TONES[result.verdict])} {policy}: {result.name}"
+    return "\n".join([head, *(f"  {line}" for line in lines)])
 
 
-def _ladder(result: CaseResult, *, marked: bool = False) -> str:
+def ladder(result: CaseResult, *, marked: bool = False) -> str:
     """The gates of the decision; marked are those of which something else was expected."""
     from oncemore.engine.explanation import explain
 
@@ -266,7 +240,3 @@ def _as_json(policy: str, result: CaseResult) -> dict[str, Any]:
         "actual": dict(result.actual),
         "record": None if result.verdict == "PASS" else result.record,
     }
-
-
-def _xml(text: str) -> str:
-    return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text)
