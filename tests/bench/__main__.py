@@ -22,6 +22,9 @@ from oncemore.rules.outcome import Truth
 
 CASES, ROUNDS = 300, 15
 
+PLUGIN_MS = 5
+"""What our pytest plugin may cost a project that has no rules."""
+
 
 def ours(subject: Subject) -> dict[str, Callable[[Any], object]]:
     """The three ways in which Oncemore is asked."""
@@ -102,6 +105,7 @@ def main() -> None:
     print(f"\nwhole commands, median of {processes.RUNS}")
     for name, median in processes.measure().items():
         print(f"  {name:<40} {median:8.1f} ms")
+    print(f"  {'import of the pytest plugin':<40} {processes.plugin_import():8.1f} ms, allowed {PLUGIN_MS}")
 
 
 if __name__ == "__main__":

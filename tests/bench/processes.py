@@ -1,4 +1,4 @@
-"""How long does a whole command take, beside an empty Python?"""
+"""How long does a whole command take, beside an empty Python, and what does our pytest plugin cost others?"""
 
 from __future__ import annotations
 
@@ -38,3 +38,12 @@ def measure() -> dict[str, float]:
                 if done.returncode != 0:
                     raise SystemExit(f"{name} ended with {done.returncode}: {done.stderr}")
     return {name: statistics.median(found) for name, found in times.items()}
+
+
+def plugin_import() -> float:
+    """Median milliseconds of importing the plugin into a pytest that is there already; every run of pytest pays them."""
+    code = (
+        "import pytest, time; start = time.perf_counter(); import pytest_oncemore; print(time.perf_counter() - start)"
+    )
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, check=True) for _ in range(RUNS)]
+    return statistics.median(float(run.stdout) * 1_000 for run in runs)

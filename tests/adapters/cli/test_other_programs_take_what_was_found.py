@@ -181,7 +181,7 @@ def test_github_marks_failing_tests_on_their_lines(run: Run, rules: Path) -> Non
     file = rules / f"{POLICY}_test.yaml"
     assert lines[0].startswith(f"::error file={file},line=6,title=FAIL {POLICY}%3A fails | <b>loudly</b>%2C 50%25::")
     assert lines[1].startswith(f"::error file={file},line=8,title=ERROR {POLICY}%3A errs::")
-    assert lines[2].startswith(f"::error file={rules / 'broken_test.yaml'},line=3,col=5,")
+    assert lines[2].startswith(f"::error file={rules / 'broken_test.yaml'},line=3,col=6,")
     assert len(lines) == 3
     assert "1 passed, 1 failed, 1 error, 1 file that did not load" in answer.stderr
 
