@@ -35,6 +35,7 @@ lint: $(VENV)/.test
 	@$(BIN)/lint-imports
 	@$(BIN)/oncemore check policies
 	@$(BIN)/oncemore test policies
+	@$(BIN)/oncemore docs --policies policies --write docs/policies --check
 
 crash: $(VENV)/.test
 	@ONCEMORE_EVERY_CRASH_POINT=1 $(BIN)/python -m pytest -n auto tests/engine/executor/test_every_crash_point_is_survived.py tests/engine/executor/test_every_recovery_survives_crashes.py tests/adapters/wiring/test_a_continuation_on_lark_survives_crashes.py

@@ -105,7 +105,9 @@ def main() -> None:
     print(f"\nwhole commands, median of {processes.RUNS}")
     for name, median in processes.measure().items():
         print(f"  {name:<40} {median:8.1f} ms")
-    print(f"  {'import of the pytest plugin':<40} {processes.plugin_import():8.1f} ms, allowed {PLUGIN_MS}")
+    plugin = processes.plugin_import()
+    print(f"  {'import of the pytest plugin':<40} {plugin:8.1f} ms, allowed {PLUGIN_MS}")
+    raise SystemExit(plugin > PLUGIN_MS)
 
 
 if __name__ == "__main__":

@@ -41,9 +41,9 @@ def measure() -> dict[str, float]:
 
 
 def plugin_import() -> float:
-    """Median milliseconds of importing the plugin into a pytest that is there already; every run of pytest pays them."""
+    """Median milliseconds of importing the plugin into a pytest that is there already; every run of pytest pays it."""
     code = (
-        "import pytest, time; start = time.perf_counter(); import pytest_oncemore; print(time.perf_counter() - start)"
+        "import pytest, time; began = time.perf_counter(); import pytest_oncemore; print(time.perf_counter() - began)"
     )
     runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, check=True) for _ in range(RUNS)]
     return statistics.median(float(run.stdout) * 1_000 for run in runs)

@@ -25,6 +25,7 @@ WHERE: Mapping[str, str] = {
     "cases": "rules_commands",
     "facts": "rules_commands",
     "schema": "rules_commands",
+    "docs": "page_commands",
     "decide": "decision_commands",
     "explain": "decision_commands",
     "try": "comparing_commands",
