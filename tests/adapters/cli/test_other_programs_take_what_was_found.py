@@ -12,7 +12,6 @@ from xml.etree import ElementTree
 
 import jsonschema
 import pytest
-import yaml
 from tests.adapters.cli.conftest import Run
 from tests.adapters.cli.rule_files import FIVE_MISTAKES, POLICY, continuation
 
@@ -250,10 +249,3 @@ def test_what_cannot_be_written_is_said_before_anything_is_printed(
     answer = run("check", five, "--sarif", place())
     assert (answer.exit_code, answer.stdout) == (2, "")
     assert "cannot be written" in answer.stderr
-
-
-def test_the_workflow_of_init_is_yaml_that_runs_our_commands(run: Run) -> None:
-    assert run("init", "mine").exit_code == 0
-    workflow = yaml.safe_load(Path("mine/rules-workflow.yaml").read_text())
-    steps = [step["run"] for step in workflow["jobs"]["rules"]["steps"] if "run" in step]
-    assert any(step.startswith("oncemore check") for step in steps)

@@ -13,6 +13,7 @@ from tests.adapters.cli.rule_files import FIVE_MISTAKES, POLICY, continuation
 
 from oncemore.engine import decision
 from oncemore.rules.cases import TEST_NOW
+from oncemore.rules.examples import EXAMPLES
 from oncemore.rules.shipped import shipped_policies
 from oncemore.rules.vocabulary import FACTS
 
@@ -195,12 +196,14 @@ def test_facts_are_listed_as_wide_as_the_terminal(
     assert max(map(len, lines)) <= widest
     assert [line.split()[0] for line in lines if not line.startswith(" ")] == list(FACTS)
     told = " ".join(" ".join(lines).split())
-    assert all(fact.meaning in told for fact in FACTS.values())
+    assert all(fact.meaning in told and EXAMPLES[fact.name] in told for fact in FACTS.values())
 
 
-def test_one_fact_is_described(run: Run) -> None:
-    assert json.loads(run("facts", "turn.ended_ago", "--format", "json").stdout)["type"] == "duration"
-    assert "rises with the clock" in run("facts", "turn.ended_ago").stdout
+def test_one_fact_is_described_with_an_example(run: Run) -> None:
+    described = json.loads(run("facts", "turn.ended_ago", "--format", "json").stdout)
+    assert (described["type"], described["example"]) == ("duration", EXAMPLES["turn.ended_ago"])
+    told = run("facts", "turn.ended_ago").stdout
+    assert "rises with the clock" in told and f"for example  {EXAMPLES['turn.ended_ago']}" in told
 
 
 def test_an_unknown_fact_is_answered_with_the_nearest(run: Run) -> None:

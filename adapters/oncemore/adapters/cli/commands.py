@@ -26,6 +26,7 @@ WHERE: Mapping[str, str] = {
     "facts": "rules_commands",
     "schema": "rules_commands",
     "docs": "page_commands",
+    "completion": "completion_commands",
     "decide": "decision_commands",
     "explain": "decision_commands",
     "try": "comparing_commands",

@@ -11,6 +11,7 @@ import click
 
 from oncemore.adapters.cli import output
 from oncemore.adapters.cli.choice import choose, home_option, policies_option
+from oncemore.adapters.cli.completing import policy_names
 from oncemore.adapters.cli.output import Exit
 from oncemore.adapters.cli.telling import Telling, concerned, without_gates
 
@@ -37,7 +38,9 @@ def _facts_option(*, required: bool) -> Callable[[Callable[..., Any]], Callable[
 
 @click.command()
 @_facts_option(required=True)
-@click.option("--policy", metavar="NAME", help="Ask this policy alone, without competition.")
+@click.option(
+    "--policy", metavar="NAME", shell_complete=policy_names, help="Ask this policy alone, without competition."
+)
 @policies_option()
 @click.option("--levels", is_flag=True, help="Let policies compete by the levels.yaml of their folder.")
 @click.option(
@@ -64,7 +67,7 @@ def decide(
 @click.argument("decision", required=False)
 @click.option("--request", metavar="ID", help="The newest decisions on a Request.")
 @_facts_option(required=False)
-@click.option("--policy", metavar="NAME", help="Only this policy's decision.")
+@click.option("--policy", metavar="NAME", shell_complete=policy_names, help="Only this policy's decision.")
 @click.option("--nearest", is_flag=True, help="Also the least that would have to change for it to fire.")
 @click.option(
     "--since",

@@ -39,7 +39,28 @@ jobs:
         with: {{python-version: "3.12"}}
       - run: CPPFLAGS=-DPyEval_CallObject=PyObject_CallObject pip install "oncemore=={version}"
       - run: oncemore check policies --format github
-      - run: oncemore test policies --junit rules.xml
+      - run: oncemore test policies --format github --junit rules.xml
+      - run: oncemore test policies --format markdown >> "$GITHUB_STEP_SUMMARY"
+        if: always()
+"""
+
+HOOKS = """\
+# Hooks for pre-commit: copy them to .pre-commit-config.yaml of the repository that holds policies/.
+repos:
+  - repo: local
+    hooks:
+      - id: oncemore-check
+        name: rules are sound
+        entry: oncemore check policies
+        language: system
+        files: ^policies/
+        pass_filenames: false
+      - id: oncemore-test
+        name: rules decide as their tests say
+        entry: oncemore test policies
+        language: system
+        files: ^policies/
+        pass_filenames: false
 """
 
 README = """\
@@ -60,6 +81,7 @@ README = """\
 | `docs/` | schemas by which editors complete and check the rules; `oncemore schema --write docs` renews them |
 | `policies/levels.yaml` | the levels that a new journal begins with |
 | `rules-workflow.yaml` | lines for continuous integration |
+| `rules-pre-commit.yaml` | lines for pre-commit |
 | `workspace/` | the folder that conversations work in |
 | `data/` | the journal and the runtime's own folder; private, never to be committed |
 """
@@ -96,6 +118,7 @@ def found(folder: Path, *, owner: str, version: str, shipped: Path, schemas: Pat
         folder / "oncemore.yaml": (CONFIGURATION.format(owner=owner).encode(), 0o600),
         folder / "README.md": (README.encode(), 0o644),
         folder / "rules-workflow.yaml": (WORKFLOW.format(version=version).encode(), 0o644),
+        folder / "rules-pre-commit.yaml": (HOOKS.encode(), 0o644),
         folder / ".gitignore": (b"/data/\n", 0o644),
     }
     for file in sorted(shipped.rglob("*.yaml")):

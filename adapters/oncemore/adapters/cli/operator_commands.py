@@ -9,6 +9,7 @@ import click
 
 from oncemore.adapters.cli import output
 from oncemore.adapters.cli.choice import HOUSE_POLICIES, format_option, home_option, policies_option
+from oncemore.adapters.cli.completing import policy_names
 from oncemore.adapters.cli.house import entered, home_argument, policies_of
 from oncemore.adapters.cli.output import Exit
 
@@ -90,7 +91,7 @@ def _held(request: str, home: Path | None) -> bool:
 
 
 @click.command()
-@click.argument("policy", required=False)
+@click.argument("policy", required=False, shell_complete=policy_names)
 @click.argument("level", required=False, type=click.Choice(["off", "shadow", "advise", "enforce"]))
 @click.option("--why", callback=_why, metavar="TEXT", help="The reason for a change; it is recorded.")
 @click.option("--until", metavar="TIME", help="When it ends: a time, or a duration from now such as 8h.")

@@ -8,11 +8,12 @@ import click
 
 from oncemore.adapters.cli import output
 from oncemore.adapters.cli.choice import choose, policies_option
+from oncemore.adapters.cli.completing import policy_names
 from oncemore.adapters.cli.output import Exit
 
 
 @click.command()
-@click.argument("name", required=False, metavar="[POLICY]")
+@click.argument("name", required=False, metavar="[POLICY]", shell_complete=policy_names)
 @policies_option()
 @click.option(
     "--write", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Bring the pages there up to date."

@@ -10,6 +10,7 @@ import click
 
 from oncemore.adapters.cli import output
 from oncemore.adapters.cli.choice import choose, format_option, policies_option, written_too
+from oncemore.adapters.cli.completing import fact_names, schema_names
 from oncemore.adapters.cli.output import Exit
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def cases(ctx: click.Context, name: str, policies: Path | None, write: Path | No
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=fact_names)
 @format_option("pretty", "json")
 @click.pass_context
 def facts(ctx: click.Context, name: str | None, format_: str) -> None:
@@ -180,6 +181,7 @@ def facts(ctx: click.Context, name: str | None, format_: str) -> None:
     Exit codes: 0 shown; 2 there is no such fact.
     """
     from oncemore.rules import durations
+    from oncemore.rules.examples import EXAMPLES
     from oncemore.rules.vocabulary import FACTS
 
     chosen = [fact for fact in FACTS.values() if name in (None, fact.name) or fact.name.startswith(f"{name}.")]
@@ -188,7 +190,7 @@ def facts(ctx: click.Context, name: str | None, format_: str) -> None:
         output.note(f"error[R302] there is no fact {name!r}{near}")
         ctx.exit(Exit.USAGE)
     if format_ == "json":
-        shown = [fact.model_dump(mode="json") for fact in chosen]
+        shown = [fact.model_dump(mode="json") | {"example": EXAMPLES[fact.name]} for fact in chosen]
         output.document(shown[0] if name in FACTS else shown)
         return
     if name not in FACTS:
@@ -196,6 +198,7 @@ def facts(ctx: click.Context, name: str | None, format_: str) -> None:
         return
     fact = FACTS[str(name)]
     rows = [
+        ("for example", EXAMPLES[fact.name]),
         ("type", fact.type + (f", {fact.unit}" if fact.unit else "")),
         ("values", ", ".join(fact.values)),
         ("no proof", ", ".join(fact.no_proof)),
@@ -211,13 +214,14 @@ def facts(ctx: click.Context, name: str | None, format_: str) -> None:
 
 
 @click.command()
-@click.argument("name", required=False, metavar="[NAME]")
+@click.argument("name", required=False, metavar="[NAME]", shell_complete=schema_names)
 @click.option("--write", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Write files instead.")
 @click.pass_context
 def schema(ctx: click.Context, name: str | None, write: Path | None) -> None:
     """Give the JSON Schemas by which editors complete and check rule files.
 
-    NAME is policy, group or test; left out: all of them are listed, or written. Written files replace earlier ones.
+    NAME is policy, group, test, facts or levels; left out: all of them are listed, or written. Written files replace
+    earlier ones.
 
     Exit codes: 0 given; 2 there is no such schema, or a file cannot be written.
     """
@@ -245,13 +249,15 @@ def schema(ctx: click.Context, name: str | None, write: Path | None) -> None:
 
 
 def _listed(chosen: Sequence[Fact]) -> Iterator[str]:
-    """Each fact with its values and meaning beside it, as wide as the terminal."""
+    """Each fact with its values, its meaning and an example beside it, as wide as the terminal."""
     import shutil
+
+    from oncemore.rules.examples import EXAMPLES
 
     margin = max(len(fact.name) for fact in chosen) + 2
     room = shutil.get_terminal_size((80, 24)).columns - margin
     for fact in chosen:
         values = output.wrapped(", ".join(fact.values) or fact.type, room)
-        lines = [*values, *output.wrapped(fact.meaning, room)]
+        lines = [*values, *output.wrapped(fact.meaning, room), *output.wrapped(EXAMPLES[fact.name], room)]
         yield f"{fact.name:<{margin}}{lines[0]}"
         yield from (" " * margin + line for line in lines[1:])
