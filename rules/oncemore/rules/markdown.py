@@ -30,7 +30,7 @@ def prose(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return re.sub(r"([\\`*_\[\]<>&#~!])", lambda found: f"\\{found[1]}", text)
+    return re.sub(r"([\\`*_\[\]<>&~])", lambda found: f"\\{found[1]}", text)
 
 
 def cell(text: str) -> str:
