@@ -24,9 +24,7 @@ PATHS = click.Path(path_type=Path, exists=True)
 @format_option("pretty", "compact", "json", "github", "sarif", "junit", "markdown")
 @written_too("junit", "sarif")
 @click.pass_context
-def check(
-    ctx: click.Context, paths: tuple[Path, ...], format_: str, junit: Path | None, sarif: Path | None
-) -> None:
+def check(ctx: click.Context, paths: tuple[Path, ...], format_: str, junit: Path | None, sarif: Path | None) -> None:
     """Say what is wrong or doubtful in rule files.
 
     PATHs are folders or files; left out: ONCEMORE_POLICIES, else ./policies if it holds a policy, else the shipped
