@@ -71,7 +71,7 @@ def test_the_policies_that_the_command_would_use_are_offered(tmp_path: Path) -> 
     shipped = {policy.name for policy in load_policies([shipped_policies()]).policies}
     assert offered(tmp_path, "decide", "--policy", "") == shipped
     continuation(tmp_path / "policies")
-    assert offered(tmp_path, "levels", "") == {POLICY}
+    assert offered(tmp_path, "levels", "") == offered(tmp_path, "cases", "") == {POLICY}
     assert offered(tmp_path, "docs", "settle", "", ONCEMORE_POLICIES=str(shipped_policies())) == set()
     assert offered(tmp_path, "docs", "settle", ONCEMORE_POLICIES=str(shipped_policies())) == {"settle-cancelled-turn"}
     given = ("explain", "--policies", str(shipped_policies()), "--policy", "retry-q")

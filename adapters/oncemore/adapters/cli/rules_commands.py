@@ -10,7 +10,7 @@ import click
 
 from oncemore.adapters.cli import output
 from oncemore.adapters.cli.choice import choose, format_option, policies_option, written_too
-from oncemore.adapters.cli.completing import fact_names, schema_names
+from oncemore.adapters.cli.completing import fact_names, policy_names, schema_names
 from oncemore.adapters.cli.output import Exit
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _forgiving(once: Callable[[], Exit]) -> Callable[[], Exit]:
 
 
 @click.command()
-@click.argument("name", metavar="POLICY")
+@click.argument("name", metavar="POLICY", shell_complete=policy_names)
 @policies_option()
 @click.option("--write", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a file instead.")
 @click.pass_context
