@@ -249,3 +249,14 @@ def test_what_cannot_be_written_is_said_before_anything_is_printed(
     answer = run("check", five, "--sarif", place())
     assert (answer.exit_code, answer.stdout) == (2, "")
     assert "cannot be written" in answer.stderr
+
+
+def test_what_tests_hold_goes_beside_a_form_and_not_into_it(run: Run, rules: Path) -> None:
+    (rules / f"{POLICY}_test.yaml").write_text(CASES.partition("\n\n")[0] + "\n")
+    (rules / "broken_test.yaml").unlink()
+    refused = run("test", rules, "--coverage", "--format", "sarif")
+    assert (refused.exit_code, "--sarif can go beside" in refused.stderr) == (2, True)
+    answer = run("test", rules, "--min-coverage", "50", "--sarif", "out.sarif")
+    assert (answer.exit_code, "1 passed, 0 failed" in answer.stdout) == (1, True)
+    told = log(Path("out.sarif").read_text())
+    assert (told["results"], told["invocations"][0]["exitCode"]) == ([], 1)

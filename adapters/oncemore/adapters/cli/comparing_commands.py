@@ -11,13 +11,14 @@ import click
 
 from oncemore.adapters.cli import output
 from oncemore.adapters.cli.choice import format_option, home_option, policies_option
+from oncemore.adapters.cli.completing import policy_names
 from oncemore.adapters.cli.output import Exit
 
 Record = Mapping[str, Any]
 
 
 @click.command("try")
-@click.argument("policy", metavar="POLICY")
+@click.argument("policy", metavar="POLICY", shell_complete=policy_names)
 @click.option("--request", required=True, metavar="ID", help="The Request whose newest case is asked about.")
 @policies_option(before="`policies:` of oncemore.yaml")
 @click.option("--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True)
