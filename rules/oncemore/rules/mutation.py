@@ -32,7 +32,8 @@ class Verdict:
 
     Attributes:
         killed_by: the name of a test that fails on it; None when it survives.
-        test: for a survivor an entry for the test file that passes on the policy and fails on the mutant.
+        test: for a survivor an entry for the test file that passes on the policy and fails on the mutant; one that was
+            given for an earlier survivor, where it notices this one too.
     """
 
     mutant: Mutant
@@ -52,14 +53,22 @@ def verdicts(policy: Policy, files: Sequence[TestFile], deciding: Deciding) -> I
     tests = [(file, test, _known(test.case)) for file in files for test in file.cases]
     names = {test.name for _, test, _ in tests}
     base: Values = files[0].base if files else {}
+    suggested: dict[str, str] = {}
+    more: list[Test] = []
     with deciding(policy) as original:
         for mutant in mutants(policy):
             with deciding(mutant.policy) as decide:
                 killer = _killer(mutant, tests, decide)
-                if killer is None:
-                    yield Verdict(mutant, None, _written(mutant, base, names, original, decide))
-                else:
+                if killer is not None:
                     yield Verdict(mutant, killer)
+                    continue
+                known = _killer(mutant, more, decide)
+                if known is None:
+                    text, test = _written(mutant, base, names, original, decide)
+                    more.append(test)
+                    known = test[1].name
+                    suggested[known] = text
+                yield Verdict(mutant, None, suggested[known])
 
 
 def _killer(mutant: Mutant, tests: Sequence[Test], decide: Decide) -> str | None:
@@ -70,7 +79,7 @@ def _killer(mutant: Mutant, tests: Sequence[Test], decide: Decide) -> str | None
     return None
 
 
-def _written(mutant: Mutant, base: Values, names: set[str], original: Decide, decide: Decide) -> str:
+def _written(mutant: Mutant, base: Values, names: set[str], original: Decide, decide: Decide) -> tuple[str, Test]:
     """A test that tells a mutant from its policy, tried on both."""
     case = mutant.case(base)
     policy = mutant.original.name
@@ -84,7 +93,7 @@ def _written(mutant: Mutant, base: Values, names: set[str], original: Decide, de
     assert run_case(file, test, original).verdict == "PASS", text
     assert run_case(file, test, decide).verdict != "PASS", text
     names.add(name)
-    return text
+    return text, (file, test, _known(test.case))
 
 
 def _read(policy: str, base: Values, case: str) -> TestFile:

@@ -21,6 +21,8 @@ FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LEFT_OUT = "[...]"
 VOLATILE = [
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "TIME"),
+    (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "UUID"),
+    (re.compile(r"\boperator \w+ *"), "OPERATOR"),
     (re.compile(r"\b(?:sha256:)?[0-9a-f]{12,64}\b"), "HEX"),
     (re.compile(r"\br-[0-9a-f]+\b"), "REQUEST"),
     (re.compile(r"\b(?:\d+(?:h|ms|m|s))+\b"), "SPAN"),

@@ -80,11 +80,11 @@ def test_a_mutant_that_survives_is_shown_with_a_test_that_notices_it(run: Run, t
     file = written(tmp_path, FIRES + weaker)
     told = run("test", file, "--mutate")
     assert told.exit_code == 1
-    assert "`native.steps < 3` became `native.steps <= 3`, and no test fails" in told.stdout
-    assert re.search(r"survives \S+/p\.yaml:11:14 gate few", told.stdout)
-    shown = re.findall(r"^    (?=  - name:)(.*\n(?:      .*\n)*)", told.stdout, re.MULTILINE)
+    survivor = r"survives \S+/p\.yaml:11:14 gate few: `native\.steps < 3` became `native\.steps <= 3`\n"
+    assert re.search(survivor + "  no test fails; this one would:\n", told.stdout)
+    shown = re.findall(r"^  - name:.*\n(?:    .*\n)*", told.stdout, re.MULTILINE)
     assert len(shown) == 1
-    file.write_text(file.read_text() + shown[0].replace("\n    ", "\n"))
+    file.write_text(file.read_text() + shown[0])
     again = run("test", file, "--mutate")
     assert (again.exit_code, "(100.0 %)" in again.stdout) == (0, True), again.stdout
 
@@ -97,6 +97,13 @@ def test_survivors_are_told_to_programs_as_well(run: Run, tmp_path: Path) -> Non
     assert found["percent"] < 100
     assert {one["gate"] for one in alive} == {None, "one", "few"}
     assert all(one["test"].startswith("  - name: ") for one in alive)
+
+
+def test_one_test_that_notices_several_survivors_is_shown_once(run: Run, tmp_path: Path) -> None:
+    told = run("test", written(tmp_path, FIRES), "--mutate")
+    names = re.findall(r"- name: (.*)", told.stdout)
+    assert len(names) == len(set(names)) < told.stdout.count("survives ")
+    assert not any(name.endswith("(2)") for name in names)
 
 
 def test_no_mutant_is_tried_while_a_test_fails(run: Run, tmp_path: Path) -> None:

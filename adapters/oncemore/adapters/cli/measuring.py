@@ -159,14 +159,14 @@ def _tell_mutation(policy: str, found: list[Verdict]) -> None:
     survivors = [one for one in found if one.killed_by is None]
     noticed = len(found) - len(survivors)
     output.say(f"{policy}: {noticed} of {len(found)} mutants noticed ({_score(found):.1f} %)")
-    for one in survivors:
-        about = f"gate {one.mutant.gate}" if one.mutant.gate is not None else "when"
-        output.say(f"\n  {output.tone('survives', 'red')} {one.mutant.at} {about}")
-        output.say(f"    {one.mutant.change}, and no test fails")
-        output.say("    this one would:")
-        output.say("\n".join(f"    {line}" for line in one.test.rstrip().splitlines()))
-    if survivors:
+    for test in dict.fromkeys(one.test for one in survivors):
         output.say()
+        for one in survivors:
+            if one.test == test:
+                about = f"gate {one.mutant.gate}" if one.mutant.gate is not None else "when"
+                output.say(f"  {output.tone('survives', 'red')} {one.mutant.at} {about}: {one.mutant.change}")
+        output.say("  no test fails; this one would:")
+        output.say(test.rstrip())
 
 
 def _score(found: list[Verdict]) -> float:
