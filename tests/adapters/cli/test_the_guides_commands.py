@@ -92,7 +92,9 @@ def test_the_pages_name_every_command() -> None:
 
 
 def test_the_workspace_of_the_examples_is_the_one_that_init_makes() -> None:
-    asked = [words(line)[1] for _, line in everywhere(in_scripts) if words(line)[0] == "ask"]
+    # The guide for authors asks in the demo's folder; it is followed as a whole by a test of its own.
+    pages = [one for one in everywhere(in_scripts) if one[0] != "docs/writing-policies.md"]
+    asked = [words(line)[1] for _, line in pages if words(line)[0] == "ask"]
     assert asked
     made = re.search(r"workspaces:\n  ([a-z]+):", CONFIGURATION)
     assert made is not None
