@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from oncemore.rules.cases import TestFile
     from oncemore.rules.diagnostics import Diagnostic
     from oncemore.rules.loading import PolicySet
-    from oncemore.rules.testing import CaseResult
+    from oncemore.rules.testing import CaseResult, Decide
 
 SUFFIX = "_test.yaml"
 
@@ -95,27 +95,35 @@ def run_tests(paths: Sequence[Path], policies: Path | None, word: str | None) ->
     from oncemore.rules.testing import run
 
     outcome = Run()
-    deciders: dict[Path, tuple[Callable[[str, Case], Mapping[str, Any]], PolicySet]] = {}
+    sets: dict[Path, PolicySet] = {}
     for file in _files(paths or [choose(policies).folder]):
         outcome.files += 1
         choice = policies_of(file, policies)
-        if choice.folder not in deciders:
-            loaded = load_policies([choice.folder])
-            deciders[choice.folder] = (decider(loaded), loaded)
+        if choice.folder not in sets:
+            sets[choice.folder] = load_policies([choice.folder])
             outcome.choices.append(choice)
             choice.announce()
-        decided, loaded = deciders[choice.folder]
+        loaded = sets[choice.folder]
         try:
             tests = load_tests(file, known_of(loaded))
         except FactsInvalid as error:
             outcome.broken += error.diagnostics
             continue
-        outcome.tested.append((tests, loaded))
-        results = run(tests, decided)
-        outcome.results += [
-            (tests.policy, result) for result in results if word is None or word in f"{tests.policy} {result.name}"
-        ]
+        chosen = [one for one in tests.cases if word is None or word in f"{tests.policy} {one.name}"]
+        outcome.tested.append((replace(tests, cases=tuple(chosen)), loaded))
+    deciders: dict[int, Decide] = {}
+    for tests, loaded in outcome.tested:
+        if tests.cases and id(loaded) not in deciders:
+            deciders[id(loaded)] = decider(_tested(outcome, loaded))
+        if tests.cases:
+            outcome.results += [(tests.policy, result) for result in run(tests, deciders[id(loaded)])]
     return outcome
+
+
+def _tested(run: Run, loaded: PolicySet) -> PolicySet:
+    """The policies of a set that cases are about: the others need not be compiled and tried."""
+    named = {tests.policy for tests, of in run.tested if of is loaded and tests.cases}
+    return replace(loaded, policies=tuple(policy for policy in loaded.policies if policy.name in named))
 
 
 def report(run: Run, format_: str, measured: Measured) -> None:
@@ -173,7 +181,7 @@ def policies_of(file: Path, given: Path | None) -> Choice:
     return choose(given)
 
 
-def decider(policies: PolicySet) -> Callable[[str, Case], Mapping[str, Any]]:
+def decider(policies: PolicySet) -> Decide:
     """What decides a case by one of the policies, through the real engine.
 
     Raises:
