@@ -84,7 +84,7 @@ def test_Q01_the_same_message_with_other_content_is_refused(d: Desk) -> None:
     "Q2",
     "The twenty-first message that would wait is refused with the reason, and nothing of it is kept.",
     on=LARK,
-    removed=replaced("the number of places in a queue", "oncemore.engine.intake.QUEUE_PLACES", 1_000),
+    removed=replaced("the number of places in a queue", "oncemore.engine.queueing.PLACES", 1_000),
 )
 def test_Q02_the_twenty_first_message_that_would_wait_is_refused(chat: Chat) -> None:
     for number in range(20):

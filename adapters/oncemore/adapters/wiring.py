@@ -117,7 +117,7 @@ class House:
 
     def _taken_in(self, session: str, arrival: intake.Arrival, asked: Command | None) -> str:
         if asked is None:
-            return intake.accept(self.journal, session, arrival)
+            return intake.accept(self.journal, session, arrival, patience=self.configuration.queue_patience)
         return commands.accept_command(self.journal, session, arrival, asked=asked)
 
     def _grant(self, workspace: str) -> GrantRef:
