@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.adapters.antigravity.fake import Look, asked, command, planned, step
+from tests.adapters.antigravity.fake import RAW, Look, asked, command, planned, step
 from tests.rows.antigravity_world import (
     FINAL,
     WORKING,
@@ -149,19 +149,68 @@ def test_K08_a_conversation_that_is_not_idle_keeps_the_turn_open(d: Desk, run: s
     waited_for(d, *[Look([command(state="CANCELED")], run=run)] * 3)
 
 
+THEIRS = asked("not ours", execution="theirs")
+CUT = planned("Two", "CANCELED", stop="")
+
+
 @row(
     "K9",
-    "Somebody else's input in the conversation comes first: a cancelled tail behind it is not taken for ours.",
+    "Somebody else's input in the conversation comes first: a Turn that was cut off there fails by it, at once, and no"
+    " cancel reaches their work.",
     on=ON,
-    removed=without("no-foreign-input"),
+    removed=replaced(
+        "failing by somebody else's input", "oncemore.engine.running._somebody_elses", lambda observation: False
+    ),
 )
-def test_K09_a_cancelled_tail_behind_somebody_elses_input_is_not_taken_for_ours(d: Desk) -> None:
-    d.server.after_send(WORKING, Look([planned("Two"), asked("not ours"), command(state="CANCELED")]))
+@pytest.mark.parametrize(
+    ("tail", "run"),
+    [
+        ([planned("Two"), asked("not ours"), command(state="CANCELED")], "IDLE"),
+        ([CUT, THEIRS, planned("", "GENERATING", stop="", execution="theirs")], "RUNNING"),
+        ([CUT, THEIRS, planned("Yours.", execution="theirs")], "IDLE"),
+    ],
+    ids=["within it", "behind it and at work", "behind it and answered"],
+)
+def test_K09_a_turn_cut_off_where_somebody_else_wrote_fails_by_that_at_once(d: Desk, tail: list[RAW], run: str) -> None:
+    d.server.after_send(WORKING)
     request = d.ask()
-    d.work()
+    d.on = lambda point, about: (
+        d.change(lambda steps: [*steps[:1], *tail], run) if point is CrashPoint.WHILE_RUNNING else None
+    )
+    d.work(0, HOUR)
     turn = d.w.first_turn(request)
-    assert (turn["settled_cancel"], turn["error"]) == (0, "hard_timeout")
-    assert len(d.server.sends) == 1
+    assert (turn["status"], turn["error"], turn["settled_cancel"]) == ("failed", "other", 0)
+    assert "somebody else wrote" in turn["detail"]
+    assert d.w.replies() == [prompts.FAILED["en"]]
+    assert d.books() == (1, 0)
+    # Two looks, each of two readings: the one that still found it at work, and the one that found it cut off.
+    assert d.at[CrashPoint.AFTER_SETTLE] - d.at[CrashPoint.AFTER_START_RECEIPT] == 4
+
+
+@row(
+    "K9",
+    "Somebody else's input alone ends nothing: while the answer can still come, it is waited for.",
+    on=ON,
+    removed=replaced(
+        "the proof that the Turn was cut off",
+        "oncemore.engine.running._somebody_elses",
+        lambda observation: (
+            "native.foreign_input" in observation.readings
+            and observation.readings["native.foreign_input"].value is True
+        ),
+    ),
+)
+@pytest.mark.parametrize(
+    "look",
+    [
+        Look([planned("I look", calls=["call-1"]), command(), asked("not ours")]),
+        Look([CUT, asked("not ours")], run="RUNNING"),
+        Look([planned("Two", "GENERATING", stop=""), asked("not ours"), command(state="CANCELED")]),
+    ],
+    ids=["idle for a moment", "at work", "a step still open"],
+)
+def test_K09_somebody_elses_input_alone_ends_nothing(d: Desk, look: Look) -> None:
+    waited_for(d, *[look] * 3)
 
 
 @row(

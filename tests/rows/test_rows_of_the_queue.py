@@ -84,13 +84,32 @@ def test_Q01_the_same_message_with_other_content_is_refused(d: Desk) -> None:
     "Q2",
     "The twenty-first message that would wait is refused with the reason, and nothing of it is kept.",
     on=LARK,
-    removed=replaced("the number of places in a queue", "oncemore.engine.intake.QUEUE_PLACES", 1_000),
+    removed=replaced("the number of places in a queue", "oncemore.engine.queueing.PLACES", 1_000),
 )
 def test_Q02_the_twenty_first_message_that_would_wait_is_refused(chat: Chat) -> None:
     for number in range(20):
         chat.say(f"Question {number}?")
     assert "20 messages already wait" in refusal(lambda: chat.say("One more?"), Conflict)
     assert (Request.select().count(), Turn.select().count()) == (20, 20)
+
+
+@row(
+    "Q3",
+    "A message that waited for its turn for an hour is never executed, and its person is told so once.",
+    on=LANGUAGE_SERVER,
+    removed=replaced("the end of a message's time in the queue", "oncemore.engine.queueing.expire", lambda *_: []),
+)
+def test_Q03_a_message_that_waited_for_an_hour_is_never_executed_and_told_once(d: Desk) -> None:
+    d.server.after_send(WORKING, FINAL)
+    late = d.ask("How many parts?")
+    d.w.offset = HOUR - 60_000
+    in_time = d.ask("And now?")
+    d.work(HOUR, 2 * HOUR, 30 * HOUR)
+    turn = d.w.first_turn(late)
+    assert (turn["status"], turn["error"], turn["started_at"]) == ("timed_out", "session_queue_expired", None)
+    assert d.w.first_turn(in_time)["status"] == "completed"
+    assert [sent["items"][0]["text"].splitlines()[0] for sent in d.server.sends] == ["And now?"]
+    assert sorted(d.w.replies()) == sorted([prompts.EXPIRED["en"], "Two parts."])
 
 
 def _claim_the_next(context: Context, session: str, request: str) -> Turn | None:
@@ -399,7 +418,7 @@ def test_Q15_a_configuration_that_cannot_be_read_takes_no_grant_away(d: Desk) ->
     assert d.books() == (0, 0)
     d.w.configuration.write_text(text)
     d.on = lambda point, about: None
-    d.work(HOUR)
+    d.work(60_000)
     assert d.w.replies() == ["Two parts."]
 
 

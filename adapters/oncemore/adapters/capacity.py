@@ -1,7 +1,7 @@
-"""Has a route to a model room now? Asked of the one address that the operator configured for it.
+"""Has a route to a model room now? Asked of its runtime, else of the one address that the operator configured for it.
 
-Only the two configured values mean something. Whatever else is answered was reported and is no value, and what was not
-answered is missing; neither is ever taken for room.
+Of an address only the two configured values mean something. Whatever else is answered was reported and is no value,
+and what was not answered is missing; neither is ever taken for room.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 from oncemore.adapters.entries import CapacityEntry
 from oncemore.adapters.wire import Wire
 from oncemore.engine.errors import PortError
+from oncemore.engine.ports import Capacity
 from oncemore.rules.case import Evidence, Reading
 
 
@@ -47,6 +48,19 @@ class Probe:
 
     def _evidence(self, at: int, **details: str) -> Evidence:
         return Evidence(source="probe", observed_at=at, details=details)
+
+
+class OwnFirst:
+    """The runtime's own reading where it gives one, else the probe's."""
+
+    def __init__(self, own: Capacity, probe: Capacity) -> None:
+        self._own = own
+        self._probe = probe
+
+    def read(self) -> Reading:
+        """`route.state`: a runtime that says yes, no or both is not overruled by a probe. Raises `Unreadable`."""
+        told = self._own.read()
+        return self._probe.read() if told.status == "missing" else told
 
 
 def _at(content: Any, path: tuple[str, ...]) -> Any:

@@ -160,6 +160,7 @@ class Configuration:
         policies: the folder of rule files; None leaves the choice to the usual order.
         levels: the file that fills a new journal's levels; None for none.
         runtimes, workspaces, sources: by their ids.
+        queue_patience: how long a person's message may wait to be started, milliseconds.
         reviews: the runtime that runs restricted reviews; None for no reviews.
     """
 
@@ -171,5 +172,6 @@ class Configuration:
     runtimes: Mapping[RuntimeName, RuntimeEntry]
     workspaces: Mapping[str, WorkspaceEntry]
     worker: WorkerEntry
+    queue_patience: int
     reviews: RuntimeName | None = None
     sources: Mapping[str, SourceEntry] = field(default_factory=lambda: MappingProxyType({}))

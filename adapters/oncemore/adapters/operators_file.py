@@ -332,6 +332,7 @@ class OperatorsFile(_Written):
     reviews: RuntimeName | None = None
     sources: dict[SourceId, _Source] = {}
     workspaces: dict[Id, _Workspace] = {}
+    queue_patience: Span = 60 * 60_000
     worker: _Worker = _Worker()
 
     def placed(self, file: Path, digest: str) -> Configuration:
@@ -347,6 +348,7 @@ class OperatorsFile(_Written):
             runtimes=self.runtimes.placed(folder),
             workspaces=MappingProxyType({name: one.placed(folder) for name, one in self.workspaces.items()}),
             worker=WorkerEntry(self.worker.poll, self.worker.observe_again),
+            queue_patience=self.queue_patience,
             reviews=self.reviews,
             sources=MappingProxyType({name: one.placed(folder) for name, one in self.sources.items()}),
         )

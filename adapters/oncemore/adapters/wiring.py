@@ -6,7 +6,7 @@ imported at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,7 +117,7 @@ class House:
 
     def _taken_in(self, session: str, arrival: intake.Arrival, asked: Command | None) -> str:
         if asked is None:
-            return intake.accept(self.journal, session, arrival)
+            return intake.accept(self.journal, session, arrival, patience=self.configuration.queue_patience)
         return commands.accept_command(self.journal, session, arrival, asked=asked)
 
     def _grant(self, workspace: str) -> GrantRef:
@@ -214,7 +214,7 @@ def opened(file: Path, *, clock: Callable[[], int] = system_clock, worker: bool 
             runtimes=runtimes,
             sources={inbox.name: inbox, **_sources(configuration, wire, clock)},
             grants=ConfiguredGrants(configuration.file, clock=clock),
-            capacity=_capacity(configuration, wire, clock) if worker else {},
+            capacity=_capacity(configuration, runtimes, wire, clock) if worker else {},
             reviews=None if reviews not in runtimes else (reviews, str(configuration.runtimes[reviews].home)),
         )
         yield House(configuration, journal, inbox, ports)
@@ -314,11 +314,28 @@ def _sources(configuration: Configuration, wire: Wire, clock: Callable[[], int])
     return sources
 
 
-def _capacity(configuration: Configuration, wire: Wire, clock: Callable[[], int]) -> dict[str, Capacity]:
-    probes: dict[str, Capacity] = {}
+def _capacity(
+    configuration: Configuration, runtimes: Mapping[str, Runtime], wire: Wire, clock: Callable[[], int]
+) -> dict[str, Capacity]:
+    """By runtime: its own word where it has one, and where that says nothing the configured probe's."""
+    found: dict[str, Capacity] = {}
     for name, entry in configuration.runtimes.items():
+        own = _account(runtimes[name], entry)
+        if own is not None:
+            found[name] = own
         if entry.capacity is not None:
-            from oncemore.adapters.capacity import Probe
+            from oncemore.adapters.capacity import OwnFirst, Probe
 
-            probes[name] = Probe(wire, entry.capacity, clock=clock)
-    return probes
+            probe = Probe(wire, entry.capacity, clock=clock)
+            found[name] = probe if own is None else OwnFirst(own, probe)
+    return found
+
+
+def _account(runtime: Runtime, entry: RuntimeEntry) -> Capacity | None:
+    """Codex's account; Antigravity tells nothing of the kind."""
+    if runtime.name != "codex":
+        return None
+    from oncemore.adapters.codex.runtime import CodexRuntime
+
+    assert isinstance(runtime, CodexRuntime)
+    return runtime.account(entry.home)

@@ -7,7 +7,8 @@ from oncemore.engine.context import Context, due, lock
 from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.decision import Pass
 from oncemore.engine.errors import Conflict, FactsChanged, PortError
-from oncemore.engine.intake import queue_turn, random_word
+from oncemore.engine.intake import random_word
+from oncemore.engine.queueing import queue_turn
 from oncemore.engine.tables import Attempt, Request, Turn
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from oncemore.engine import deliveries, events, intake
+from oncemore.engine import deliveries, events, intake, queueing
 from oncemore.engine.command_texts import say
 from oncemore.engine.context import lock, wake
 from oncemore.engine.errors import Conflict, NotFound, OncemoreError
@@ -62,6 +62,7 @@ def accept_command(journal: Journal, session: str, arrival: Arrival, *, asked: C
             return before
         if row.state == "closed":
             raise Conflict(f"the Session {session} is closed")
+        queueing.expire(session, now)
         request = intake.enter(session, arrival, now, state="answered")
         target, text = _done(journal, row, asked, arrival, now)
         events.append(request, "command", now, name=asked.name.lower(), target=target)
@@ -139,8 +140,7 @@ def _newest(session: Session, sender: str) -> Request | None:
 def _status(session: Session, arrival: Arrival, now: int) -> str:
     language = arrival.language
     lines = [say("status", language, at=times.format_ms(now)), _running(session, arrival)]
-    waiting = Turn.select().where(Turn.session == session.id, Turn.status == "queued", Turn.phase == "business")
-    if count := waiting.where(Turn.id != (session.active_turn or "")).count():
+    if count := queueing.people(session.id).where(Turn.id != (session.active_turn or "")).count():
         lines.append(say("queue", language, count=count))
     newest = _newest(session, arrival.sender)
     if newest is None:

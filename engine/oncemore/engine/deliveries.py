@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from oncemore.engine import events, facts, prompts, texts
+from oncemore.engine import events, facts, prompts, queueing, texts
 from oncemore.engine.context import Context, due, lock, look
 from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.errors import Busy, NotFound, PortError, Refused
@@ -149,6 +149,8 @@ def _owed(context: Context, row: Request) -> tuple[str, str | None, Callable[[],
         if attempt is None or attempt.reason == PERSON_FIRST:
             return None
         return ("notice", turn.id, fixed(prompts.NOT_CONTINUED))
+    if turn.error == queueing.EXPIRED:
+        return ("notice", turn.id, fixed(prompts.EXPIRED))
     # A failure that is going to be tried again is not told; the last one is.
     if turn.phase in ("business", "quota", "route") and _retry_may_follow(context, turn) is not False:
         return None

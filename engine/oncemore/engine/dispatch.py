@@ -10,7 +10,7 @@ import json
 from contextlib import suppress
 from dataclasses import asdict
 
-from oncemore.engine import events, facts, inputs, judging, texts
+from oncemore.engine import events, facts, inputs, judging, queueing, texts
 from oncemore.engine.context import Context, due, let_go, lock, look, wake
 from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.deliveries import PERSON_FIRST
@@ -25,7 +25,8 @@ STARTS = 2
 def claim(context: Context, session: str, request: str) -> Turn | None:
     """Take the next Turn of the queue: the oldest of a person's that is not held, else the recovery.
 
-    None when none may run now: one runs, or the oldest waits for something outside and keeps its place.
+    Those of people that have waited longer than they may end here first, unstarted. None when none may run now: one
+    runs, or the oldest waits for something outside and keeps its place.
 
     Args:
         request: the Request that is being advanced; its own Turn may be taken before its next look is due.
@@ -35,14 +36,16 @@ def claim(context: Context, session: str, request: str) -> Turn | None:
         if row.active_turn is not None:
             return None
         now = context.journal.advance_clock().ms
+        expired = queueing.expire(session, now)
         turn = _next(session, request, now)
-        if turn is None:
-            return None
-        look(turn.request)
-        Session.update(active_turn=turn.id).where(Session.id == session).execute()
-        events.append(turn.request, "claimed", now, turn=turn.id)
-    context.checkpoint(CrashPoint.AFTER_CLAIM, turn.id)
-    assert isinstance(turn, Turn)
+        if turn is not None:
+            look(turn.request)
+            Session.update(active_turn=turn.id).where(Session.id == session).execute()
+            events.append(turn.request, "claimed", now, turn=turn.id)
+    for one in expired:
+        context.checkpoint(CrashPoint.AFTER_SETTLE, one)
+    if turn is not None:
+        context.checkpoint(CrashPoint.AFTER_CLAIM, turn.id)
     return turn
 
 
@@ -205,8 +208,7 @@ def _check(context: Context, turn: Turn, known: facts.JournalFacts) -> None:
     """
     row = lock(turn.session)
     changed = facts.journal_facts(turn.request, turn.id) != known or row.active_turn != turn.id
-    people = Turn.select().where(Turn.session == turn.session, Turn.status == "queued", Turn.phase == "business")
-    if changed or (turn.phase != "business" and people.exists()):
+    if changed or (turn.phase != "business" and queueing.people(turn.session).exists()):
         raise FactsChanged(f"{turn.request} changed while it was being decided")
     if Request.get_by_id(turn.request).state != "open" and turn.phase == "business":
         raise FactsChanged(f"{turn.request} is no longer open")

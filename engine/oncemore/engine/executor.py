@@ -70,6 +70,8 @@ def _queued(request: str) -> bool:
 
 def _run_next(context: Context, session: str, request: str) -> bool:
     turn = dispatch.claim(context, session, request)
+    if turn is None and not _queued(request):
+        return True  # it waited longer than it may
     if turn is None:
         dispatch.wait_for_turn(context, request)
         return False

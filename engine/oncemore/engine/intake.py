@@ -14,7 +14,7 @@ from typing import Literal
 
 import peewee as pw
 
-from oncemore.engine import events, prompts, texts
+from oncemore.engine import events, prompts, queueing, texts
 from oncemore.engine.context import wake
 from oncemore.engine.errors import Conflict, NotFound
 from oncemore.engine.journal import Journal
@@ -24,9 +24,6 @@ from oncemore.engine.tables import Attempt, Delivery, Request, Session, StartInt
 
 MESSAGE_LENGTH = 200_000
 """Longest message of a person, in characters."""
-
-QUEUE_PLACES = 20
-"""How many Turns of people may wait in one Session; a recovery Turn takes no place."""
 
 Saw = Literal["delivered", "not-delivered", "ran", "did-not-run"]
 
@@ -119,10 +116,20 @@ def again(session: str, arrival: Arrival) -> str | None:
     return str(found.id)
 
 
-def accept(journal: Journal, session: str, arrival: Arrival, *, word: Callable[[], str] = random_word) -> str:
+def accept(
+    journal: Journal,
+    session: str,
+    arrival: Arrival,
+    *,
+    patience: int = queueing.PATIENCE,
+    word: Callable[[], str] = random_word,
+) -> str:
     """Take a message in: its Request, and the Turn that will answer it at the end of the Session's queue.
 
     The same message again gives the same Request.
+
+    Args:
+        patience: how long the Turn may wait there to be started, milliseconds.
 
     Returns:
         The Request's id.
@@ -139,12 +146,13 @@ def accept(journal: Journal, session: str, arrival: Arrival, *, word: Callable[[
             return before
         if Session.get_by_id(session).state == "closed":
             raise Conflict(f"the Session {session} is closed")
-        waiting = Turn.select().where(Turn.session == session, Turn.status == "queued", Turn.phase == "business")
-        if waiting.count() >= QUEUE_PLACES:
-            raise Conflict(f"{QUEUE_PLACES} messages already wait in the Session {session}; try again later")
+        queueing.expire(session, now)
+        if queueing.people(session).count() >= queueing.PLACES:
+            raise Conflict(f"{queueing.PLACES} messages already wait in the Session {session}; try again later")
         request = enter(session, arrival, now, state="open")
         mark = word()
-        queue_turn(request, "business", 1, prompts.request_input(arrival.text, mark), mark, now)
+        text = prompts.request_input(arrival.text, mark)
+        queueing.queue_turn(request, "business", 1, text, mark, now, expires_at=now + patience)
         # A recovery that waits must see this message at once, not at its next look.
         Request.update(due_at=now, words=Request.words + 1).where(
             Request.session == session,
@@ -188,40 +196,6 @@ def enter(session: str, arrival: Arrival, now: int, *, state: Literal["open", "a
     ).execute()
     events.append(request, "accepted", now, message=arrival.message, digest=stored.digest, length=stored.length)
     return request
-
-
-def queue_turn(request: str, phase: str, ordinal: int, text: str, word: str, now: int) -> str:
-    """Put a Turn at the end of its Session's queue. Call it inside a transaction.
-
-    Returns:
-        The Turn's id, deterministic: `<request>-<phase>-<ordinal>`.
-
-    Raises:
-        Conflict: it is there already, for another Session.
-    """
-    turn = f"{request}-{phase}-{ordinal}"
-    session = Request.get_by_id(request).session
-    last = Turn.select(pw.fn.MAX(Turn.position)).where(Turn.session == session).scalar()
-    stored = texts.store(text, now)
-    Turn.insert(
-        id=turn,
-        session=session,
-        request=request,
-        phase=phase,
-        ordinal=ordinal,
-        position=(last or 0) + 1,
-        status="queued",
-        error="none",
-        input_digest=stored.digest,
-        input_length=stored.length,
-        word=word,
-        has_reply=False,
-        has_deltas=False,
-        settled_cancel=False,
-        queued_at=now,
-    ).execute()
-    events.append(request, "queued", now, turn=turn, input=stored.digest)
-    return turn
 
 
 def stop(journal: Journal, request: str, origin: Literal["user", "operator", "system"], why: str = "") -> None:
@@ -300,15 +274,13 @@ def close_session(journal: Journal, session: str) -> None:
         Conflict: a Turn of it is running or waits.
     """
     with journal.transaction():
-        journal.advance_clock()
+        now = journal.advance_clock().ms
         row = Session.get_or_none(Session.id == session)
         if row is None:
             raise NotFound(f"there is no Session {session}")
         _lock(session)
-        if (
-            row.active_turn is not None
-            or Turn.select().where(Turn.session == session, Turn.status == "queued", Turn.phase == "business").exists()
-        ):
+        queueing.expire(session, now)
+        if row.active_turn is not None or queueing.people(session).exists():
             raise Conflict(f"the Session {session} still has work; stop it first")
         Session.update(state="closed").where(Session.id == session).execute()
 

@@ -105,6 +105,13 @@ FAILED: Final = {
     "zh": "这次未能完成。已完成的内容会保留；您再次留言后会从这里继续。系统不会再自动执行任何操作。",
 }
 
+EXPIRED: Final = {
+    "en": "This waited for its turn longer than it may and was not started: nothing of it was done."
+    " If you still want it, please send it again. Nothing more happens by itself.",
+    "zh": "这条消息等待的时间超过了上限，没有开始执行，什么都没有做。如仍需要，请重新发送。"
+    "系统不会再自动执行任何操作。",
+}
+
 NOT_CONTINUED: Final = {
     "en": "The work that was left open was not continued. What was already done is kept."
     " Nothing more happens by itself.",

@@ -92,6 +92,9 @@ def watch(context: Context, turn: Turn, native: NativeTurn) -> Observation | Non
         if seen.retries > retries:
             retries = seen.retries
             _note_retries(context, turn, retries)
+        if not seen.ended and cancelled is None and _somebody_elses(seen):
+            settle(context, turn.id, Observation("failed", True, error="other", deltas=seen.deltas), FOREIGN)
+            return None
         if not seen.ended and seen.readings and _settled_in_turn(context, turn, seen):
             return None
         if seen.ended:
@@ -111,6 +114,27 @@ def watch(context: Context, turn: Turn, native: NativeTurn) -> Observation | Non
             except PortError:
                 return None
             cancelled = ticks
+
+
+FOREIGN = "somebody else wrote into the conversation before it was cancelled there; what it did is not known"
+
+
+def _somebody_elses(seen: Observation) -> bool:
+    """Whether a whole look shows that the Turn was cut off and that somebody else has written there since it began.
+
+    No answer of it can come, and what comes is theirs: there is nothing to wait for, and a cancellation when the time
+    is over would hit their work. An input of somebody else alone ends nothing; the answer may still come.
+    """
+    now = seen.readings.get("native.status")
+    going_on = now is None or (now.status == "known" and now.value == "in_progress")
+    wanted = {
+        "native.foreign_input": True,
+        "native.steps_ended": True,
+        "native.last_step": "canceled",
+        "native.normal_final": False,
+    }
+    found = {name: seen.readings[name] for name in wanted if name in seen.readings}
+    return not going_on and {name: one.value for name, one in found.items() if one.status == "known"} == wanted
 
 
 CANCELLED = "cancelled at the runtime; it may have been executed, and what it did is not known"

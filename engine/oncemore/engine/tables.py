@@ -119,7 +119,8 @@ class Request(Row):
 
 
 class Turn(Row):
-    """One execution in a Session; never changed once `ended_at` is set. Its id is its client id at the runtime."""
+    """One execution in a Session; never changed once `ended_at` is set. Its id is its client id at the runtime. A
+    person's may be started until `expires_at`; a recovery has its policy's patience instead."""
 
     id = pw.TextField(primary_key=True)
     session = pw.TextField()
@@ -146,6 +147,7 @@ class Turn(Row):
     has_deltas = pw.BooleanField()
     settled_cancel = pw.BooleanField(default=False)
     queued_at = pw.BigIntegerField()
+    expires_at = pw.BigIntegerField(null=True)
     started_at = pw.BigIntegerField(null=True)
     ended_at = pw.BigIntegerField(null=True)
 

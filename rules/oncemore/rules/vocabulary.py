@@ -195,7 +195,7 @@ _TURN = (
         "turn.error",
         "journal",
         "none usage_limit_exceeded rate_limit_exceeded runtime_error upstream_transport_failure route_unavailable "
-        "response_timeout idle_timeout hard_timeout other",
+        "response_timeout idle_timeout hard_timeout session_queue_expired other",
         "Why the Turn failed; none when it did not.",
     ),
     _bool("turn.has_reply", "journal", "The Turn left a reply."),

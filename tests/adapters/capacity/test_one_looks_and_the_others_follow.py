@@ -9,7 +9,7 @@ import pytest
 from tests.adapters.capacity.route import Page, page
 
 from oncemore.adapters import wiring
-from oncemore.adapters.capacity import Probe
+from oncemore.adapters.capacity import OwnFirst, Probe
 from oncemore.adapters.entries import CapacityEntry
 from oncemore.adapters.wire import Wire
 from oncemore.engine import facts, intake, routes
@@ -110,6 +110,6 @@ def test_the_operators_spread_reaches_the_worker(tmp_path: Path) -> None:
     )
     file.chmod(0o600)
     with wiring.opened(file, worker=True) as house:
-        assert isinstance(house.ports.capacity["codex"], Probe)
+        assert isinstance(house.ports.capacity["codex"], OwnFirst)
         context = wiring.context(house, wiring.rulebook(house.configuration))
         assert context.settings.spread == {"codex": 45_000}

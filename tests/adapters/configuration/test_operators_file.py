@@ -11,6 +11,7 @@ import pytest
 
 from oncemore.adapters.configuration import RuntimeEntry, WorkerEntry, WorkspaceEntry, find, load_configuration
 from oncemore.adapters.errors import ConfigurationRefused
+from oncemore.engine import queueing
 
 WHOLE = """\
 # an operator's file
@@ -35,6 +36,7 @@ workspaces:
     owner: "7"
     level: workspace_read
     revision: 1
+queue_patience: 2h
 worker: {poll: 500ms, observe_again: 10s}
 """
 
@@ -64,12 +66,14 @@ def test_every_field_is_read_and_every_path_is_absolute(tmp_path: Path) -> None:
         "reports": WorkspaceEntry(Path("/srv/reports"), "ou_1", "workspace_write", 4, "steward"),
         "notes": WorkspaceEntry(tmp_path / "notes", "7", "workspace_read", 1, "project"),
     }
+    assert configuration.queue_patience == 7_200_000
     assert configuration.worker == WorkerEntry(poll=500, observe_again=10_000)
 
 
 def test_what_is_left_out_has_its_documented_value(tmp_path: Path) -> None:
     configuration = load_configuration(write(tmp_path, "journal: a.db\nruntimes: {codex: {home: codex}}\n"))
     assert (configuration.policies, configuration.levels, dict(configuration.workspaces)) == (None, None, {})
+    assert configuration.queue_patience == queueing.PATIENCE
     assert configuration.worker == WorkerEntry(poll=2_000, observe_again=30_000)
     assert configuration.runtimes["codex"] == RuntimeEntry(tmp_path / "codex", None, (), 900_000)
 

@@ -235,6 +235,6 @@ def test_only_a_documented_refusal_proves_that_nothing_was_posted(
     code: object,
     expected: type[Exception],
 ) -> None:
-    monkeypatch.setattr(lark, "_reply", lambda *_: (status, {"code": code, "msg": "?"}))
+    monkeypatch.setattr(lark, "reply", lambda *_: (status, {"code": code, "msg": "?"}))
     with pytest.raises(expected):
         source.reply(accepted(lark), "done", KEY)

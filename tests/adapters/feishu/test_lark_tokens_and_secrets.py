@@ -43,14 +43,14 @@ def test_a_token_that_is_turned_away_is_fetched_anew_once(lark: FakeLark, source
 def test_a_token_that_lark_does_not_know_twice_ends_the_call(
     lark: FakeLark, source: Feishu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ref, issue = accepted(lark), lark._issue
+    ref, issue = accepted(lark), lark.issue
 
     def worthless(asked: dict[str, object]) -> tuple[int, dict[str, object]]:
         answer = issue(asked)
         lark.tokens.clear()
         return answer
 
-    monkeypatch.setattr(lark, "_issue", worthless)
+    monkeypatch.setattr(lark, "issue", worthless)
     with pytest.raises(Unreadable):
         source.read(ref)
     with pytest.raises(Busy):
@@ -120,7 +120,7 @@ def test_no_failure_of_a_token_tells_the_secret(
     issued += [(200, {"code": 0, "tenant_access_token": "", "expire": 7200, "canary": "canary"})]
     issued += [(500, {"msg": f"canary {lark.app_secret}"})]
     for answer in issued:
-        monkeypatch.setattr(lark, "_issue", lambda asked, answer=answer: answer)
+        monkeypatch.setattr(lark, "issue", lambda asked, answer=answer: answer)
         try:
             source.read(accepted(lark))
         except Unreadable as error:

@@ -85,14 +85,14 @@ def test_a_list_that_breaks_off_says_nothing(lark: FakeLark, source: Feishu, fau
 def test_a_list_without_the_message_itself_is_not_the_whole_list(
     lark: FakeLark, source: Feishu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ref, first = accepted(lark), lark._list
+    ref, first = accepted(lark), lark.listed
 
     def without(query: dict[str, str], again: bool) -> tuple[int, dict[str, object]]:
         status, answer = first(query, again)
         answer["data"]["items"] = []
         return status, answer
 
-    monkeypatch.setattr(lark, "_list", without)
+    monkeypatch.setattr(lark, "listed", without)
     with pytest.raises(Unreadable, match="does not hold"):
         source.newer(ref)
 
@@ -104,14 +104,14 @@ def test_a_list_that_does_not_say_how_it_goes_on_is_unreadable(
     ref = accepted(lark)
     for _ in range(PAGE + 1):
         lark.post(CHAT, ANN, "more")
-    whole = lark._list
+    whole = lark.listed
 
     def without(query: dict[str, str], again: bool) -> tuple[int, dict[str, object]]:
         status, answer = whole(query, again)
         answer["data"].pop(lost, None)
         return status, answer
 
-    monkeypatch.setattr(lark, "_list", without)
+    monkeypatch.setattr(lark, "listed", without)
     with pytest.raises(Unreadable):
         source.newer(ref)
 

@@ -13,6 +13,7 @@ from tests.adapters.wiring.conftest import SECRET, configure
 from oncemore.adapters import wiring
 from oncemore.adapters.antigravity.harness import HarnessRuntime
 from oncemore.adapters.antigravity.language_server import AntigravityRuntime
+from oncemore.adapters.codex.account import Account
 from oncemore.adapters.codex.runtime import CodexRuntime
 from oncemore.adapters.demo.chat import ChatModel
 from oncemore.adapters.demo.model import Say
@@ -77,7 +78,7 @@ def test_reviews_run_in_the_home_of_the_runtime_that_is_named_for_them(tmp_path:
         assert house.ports.reviews == ("codex", str(tmp_path / "codex"))
         assert isinstance(house.ports.runtimes["codex"], CodexRuntime)
     with wiring.opened(write(tmp_path, "  codex: {home: codex}\n"), worker=True) as house:
-        assert house.ports.reviews is None and house.ports.capacity == {}
+        assert house.ports.reviews is None and isinstance(house.ports.capacity["codex"], Account)
 
 
 def test_a_server_with_a_certificate_of_its_own_is_asked_by_a_client_of_its_own(tmp_path: Path) -> None:

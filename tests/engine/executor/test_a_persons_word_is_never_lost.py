@@ -9,6 +9,7 @@ from tests.engine.executor.world import BACKOFF, World, hanging, reported
 
 from oncemore.adapters.demo.model import Say, Shell
 from oncemore.engine import intake, prompts
+from oncemore.engine.deliveries import PERSON_FIRST
 from oncemore.engine.errors import Conflict
 
 STOPPED = prompts.STOPPED["en"]
@@ -180,7 +181,15 @@ def test_a_stop_of_the_first_frees_the_second_at_once(w: World) -> None:
     assert sorted(w.replies()) == sorted([STOPPED, "You said: Second."])
 
 
-def test_a_recovery_behind_a_held_message_is_withdrawn_when_its_patience_is_over(w: World) -> None:
+@pytest.mark.parametrize(
+    ("waits", "reason"),
+    [("48h", "patience"), ("1h", PERSON_FIRST)],
+    ids=["it is over first", "the message's time is over first"],
+)
+def test_a_recovery_behind_a_held_message_is_withdrawn_when_its_patience_is_over(
+    w: World, waits: str, reason: str
+) -> None:
+    w.configuration.write_text(f"queue_patience: {waits}\n{w.configuration.read_text()}")
     w.ask()
     w.work()
     w.offset = BACKOFF
@@ -192,7 +201,7 @@ def test_a_recovery_behind_a_held_message_is_withdrawn_when_its_patience_is_over
     assert w.row("select state from attempt")["state"] == "reserved"
     w.offset = BACKOFF + 86_400_000
     w.work()
-    assert w.row("select state, reason from attempt") == {"state": "withdrawn", "reason": "patience"}
+    assert w.row("select state, reason from attempt") == {"state": "withdrawn", "reason": reason}
     assert w.model.calls == 2
 
 

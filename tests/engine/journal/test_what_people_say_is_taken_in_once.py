@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oncemore.engine import events, intake, texts
+from oncemore.engine import events, intake, queueing, texts
 from oncemore.engine.errors import Conflict, NotFound
 from oncemore.engine.journal import Journal
 from oncemore.engine.ports import GrantRef, Workspace
@@ -58,11 +58,11 @@ def test_the_same_message_with_other_content_is_a_conflict(journal: Journal, ses
 
 
 def test_the_queue_takes_twenty_and_the_next_one_is_told(journal: Journal, session: str) -> None:
-    for n in range(intake.QUEUE_PLACES):
+    for n in range(queueing.PLACES):
         intake.accept(journal, session, arrival(f"m-{n}"))
     with pytest.raises(Conflict, match="already wait"):
         intake.accept(journal, session, arrival("one-more"))
-    assert Request.select().count() == intake.QUEUE_PLACES
+    assert Request.select().count() == queueing.PLACES
 
 
 def test_a_conversation_keeps_its_workspace(journal: Journal, session: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from oncemore.engine import queueing
 from oncemore.engine.facts import STARTED
 from oncemore.engine.tables import Attempt, Decision, DecisionPass, Delivery, Request, Session, Turn
 from oncemore.rules import durations, times
@@ -137,7 +138,8 @@ def _why_it_rests(request: str, verdicts: list[Decision]) -> str:
     if not verdicts:
         return "every policy is off"
     if all(one.outcome == "not_concerned" for one in verdicts):
-        return "no policy concerns it"
+        expired = Turn.select().where(Turn.request == request, Turn.error == queueing.EXPIRED).exists()
+        return "it waited for its turn longer than it may" if expired else "no policy concerns it"
     return ", ".join(f"{one.policy}: {one.outcome}" for one in verdicts if one.outcome != "not_concerned")
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from oncemore.adapters.codex import binary, facts, inventory, lock, marker
+from oncemore.adapters.codex.account import Account
 from oncemore.adapters.codex.connection import REQUEST_SECONDS, START_SECONDS, Denied
 from oncemore.adapters.codex.owner import Owner, read_config
 from oncemore.adapters.codex.processes import SEARCH_PATH, Processes, Settings
@@ -93,6 +94,10 @@ class CodexRuntime:
     def material(self, session: SessionView, turn: TurnView) -> str:
         """Codex keeps no part of an answer that was cut off, so there is none. Raises `Unreadable`."""
         raise Unreadable("codex keeps nothing of an answer that was cut off")
+
+    def account(self, home: Path) -> Account:
+        """What Codex tells of the account that is logged in in a home."""
+        return Account(self._processes, home, clock=self._clock)
 
     def load(self, session: SessionView, profile: Profile, workspace: Workspace) -> Loaded:
         """See `Runtime.load`. A thread that was made and never used is given again, until it has been let go."""

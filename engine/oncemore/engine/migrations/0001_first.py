@@ -29,7 +29,7 @@ TABLES = [
         input_length integer not null, word text not null, profile text, native_thread text, native_turn text,
         native_ended_at integer, reply_digest text, reply_length integer, response_digest text, report_state text,
         has_gate integer, has_reply integer not null, has_deltas integer not null, settled_cancel integer not null, queued_at integer not null,
-        started_at integer, ended_at integer, unique (request, phase, ordinal), unique (session, position)) strict""",
+        expires_at integer check ((phase = 'business') = (expires_at is not null)), started_at integer, ended_at integer, unique (request, phase, ordinal), unique (session, position)) strict""",
     "create index turn_queue on turn (session, status)",
     # The ledger by constraint: what a policy says, it cannot spend more than this.
     """create table attempt (request text not null references request (id), kind text not null, ordinal integer not null,
@@ -114,6 +114,7 @@ TRIGGERS = [
     """create trigger turn_identity before update on turn when new.id is not old.id or new.request is not old.request
         or new.session is not old.session or new.phase is not old.phase or new.ordinal is not old.ordinal
         or new.input_digest is not old.input_digest or new.word is not old.word
+        or new.expires_at is not old.expires_at
         begin select raise(abort, 'a Turn keeps its identity and its input'); end""",
     """create trigger delivery_text before update on delivery when new.text_digest is not old.text_digest
         or new.request is not old.request or new.stage is not old.stage
