@@ -99,7 +99,8 @@ class Seat(Workbench):
             leaves: what runs has left the shell that began it; the shell waits for a file `answer`.
         """
         runs = f"cd {self.folder}; {LOOPS}"
-        left = f"setsid sh -c '{runs}' < /dev/null > /dev/null 2>&1 & while [ ! -e answer ]; do sleep 0.05; done"
+        waits = "while [ ! -e answer ] && [ ! -e stop ]; do sleep 0.05; done"
+        left = f"setsid sh -c '{runs}' < /dev/null > /dev/null 2>&1 & {waits}"
         self.says = lambda request: [Shell(left if leaves else runs, yield_ms), Say("an answer")]
         native = self.begin()
         until((self.folder / "begun").exists)

@@ -1,31 +1,28 @@
 """Which commands of a conversation live, and how are they ended? Asked of the kernel, not of the harness.
 
 The harness forgets a command that it was about to start when it was told to halt, and one that left its shell; it then
-says that nothing runs. So a command is known by what was handed down to it when it was started: the conversation's
-open lock file (`lock`), and a mark in its environment, for programs that start others without their open files. A
-process that has dropped both, or that another user runs and that dropped the file, is not seen. Only Linux tells.
+says that nothing runs. So a command is known by what is handed down to it from the start of its harness: an open file
+that lies nowhere and bears a name, and the same name in the environment, for programs that start others without their
+open files. A process that has dropped both, or that runs as another user, is not seen. Only Linux tells.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-from oncemore.adapters.antigravity.lock import Lock
 
 PROCESSES = Path("/proc")
 VARIABLE = "ONCEMORE_HARNESS"
 END_SECONDS = 8.0
 PAUSE = 0.02
 
-_HELD = re.compile(r"^lock:\s+\d+: FLOCK +ADVISORY +WRITE +(\d+) ", re.MULTILINE)
+_FILE = "/memfd:"
 _OVER = frozenset("ZX")
 
 
@@ -44,12 +41,11 @@ class Command:
 class Commands:
     """The commands of one conversation: of any harness that ever had it loaded, or of one start of one alone."""
 
-    def __init__(self, home: Path, cascade_id: str, start: str = "") -> None:
+    def __init__(self, cascade_id: str, start: str = "") -> None:
         """
         Args:
             start: tells one start of a harness from every other, in this program or in another one; empty for any.
         """
-        self._path = str(Lock(home, cascade_id).path.resolve())
         self._start = start
         self._mark = f"{cascade_id}.{start}"
 
@@ -57,6 +53,18 @@ class Commands:
     def environment(self) -> Mapping[str, str]:
         """What a harness is started with, so that its commands are known."""
         return {VARIABLE: self._mark}
+
+    @contextlib.contextmanager
+    def descriptors(self) -> Iterator[tuple[int, ...]]:
+        """The same, as open files to hand down."""
+        if sys.platform != "linux":
+            yield ()
+            return
+        descriptor = os.memfd_create(f"{VARIABLE}={self._mark}")
+        try:
+            yield (descriptor,)
+        finally:
+            os.close(descriptor)
 
     def living(self, harness: int | None = None) -> tuple[Command, ...] | None:
         """The processes that live, without the harness itself; None where the kernel does not tell."""
@@ -101,26 +109,23 @@ class Commands:
         process = PROCESSES / str(pid)
         try:
             told = (process / "stat").read_text(errors="replace").rpartition(")")[2].split()
-            if told[0] in _OVER or not (self._bears_mark(process) or self._holds_lock(process)):
+            if told[0] in _OVER or not (self._by_environment(process) or self._by_files(process)):
                 return None
         except OSError:
             return None  # it ended meanwhile, or is another user's
         return Command(pid, int(told[3]))
 
-    def _bears_mark(self, process: Path) -> bool:
-        wanted = f"{VARIABLE}={self._mark}".encode()
-        told = (process / "environ").read_bytes().split(b"\0")
-        return wanted in told if self._start else any(one.startswith(wanted) for one in told)
+    def _by_environment(self, process: Path) -> bool:
+        return any(map(self._is_mark, (process / "environ").read_bytes().decode(errors="replace").split("\0")))
 
-    def _holds_lock(self, process: Path) -> bool:
-        """Whether it has the file open under the lock: handed down, since nobody else can open it so."""
+    def _by_files(self, process: Path) -> bool:
         for opened in (process / "fd").iterdir():
-            try:
-                if str(opened.readlink()).removesuffix(" (deleted)") != self._path:
-                    continue
-                held = _HELD.search((process / "fdinfo" / opened.name).read_text())
-            except OSError:
-                continue  # closed meanwhile
-            if held is not None and (not self._start or int(held[1]) == os.getpid()):
-                return True
+            with contextlib.suppress(OSError):  # closed meanwhile
+                path = str(opened.readlink())
+                if path.startswith(_FILE) and self._is_mark(path.removeprefix(_FILE).removesuffix(" (deleted)")):
+                    return True
         return False
+
+    def _is_mark(self, told: str) -> bool:
+        wanted = f"{VARIABLE}={self._mark}"
+        return told == wanted if self._start else told.startswith(wanted)

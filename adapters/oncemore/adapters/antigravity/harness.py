@@ -128,7 +128,7 @@ class HarnessRuntime:
     def _look(self, home: Path, cascade_id: str) -> Conversation:
         """The conversation with what is known of the process that works on it, before and after reading."""
         before, abandoned = self._run(home, cascade_id)
-        read = self._with_commands(home, store.look(home, cascade_id, before, abandoned=abandoned))
+        read = self._with_commands(store.look(home, cascade_id, before, abandoned=abandoned))
         if before != self._run(home, cascade_id)[0]:
             read = replace(read, run="", agree=False, abandoned=False, problem="its process went on while it was read")
         outbox = Outbox(home, cascade_id)
@@ -154,12 +154,12 @@ class HarnessRuntime:
         free = Lock(home, cascade_id).free()
         return ("IDLE", True) if free else ("", False)
 
-    def _with_commands(self, home: Path, read: Conversation) -> Conversation:
+    def _with_commands(self, read: Conversation) -> Conversation:
         """The conversation with what the kernel tells of its commands: the harness's word for their end is no proof."""
         process = self._process(read.thread_id)
         if process is None and not read.abandoned:
             return replace(read, lingering=True)
-        commands = process.commands if process is not None else Commands(home, read.thread_id)
+        commands = process.commands if process is not None else Commands(read.thread_id)
         ran = any(step.kind == "RUN_COMMAND" for step in read.steps)
         living = commands.living(process.pid if process is not None else None) if ran else ()
         if process is None:
@@ -231,7 +231,7 @@ class HarnessRuntime:
         if not cascade_id or Lock(home, cascade_id).known():
             return
         used = store.exists(home, cascade_id) or Outbox(home, cascade_id).lines()
-        if used and Commands(home, cascade_id).living() != ():
+        if used and Commands(cascade_id).living() != ():
             raise Busy("the conversation's lock file is gone, and something of it may still run")
 
     def start(self, session: SessionView, client_id: str, text: str, profile: Profile) -> NativeTurn:

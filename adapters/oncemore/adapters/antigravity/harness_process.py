@@ -94,13 +94,13 @@ class HarnessProcess:
         self.workspace = Workspace(workspace.path, workspace.device, workspace.inode)
         self.tools = tools
         self.cascade_id = cascade_id
-        self.commands = Commands(home, cascade_id, os.urandom(8).hex())
+        self.commands = Commands(cascade_id, os.urandom(8).hex())
         self._changed = threading.Condition()
         self._state = RESTING
         self._gone = False
         self._spent = False
         self._ended = threading.Lock()
-        self._process = self._started(settings, home, workspace, lock, self.commands.environment)
+        self._process = self._started(settings, home, workspace, lock, self.commands)
         self._open = contextlib.ExitStack()
         self._socket: Any = None
         self._listener: threading.Thread | None = None
@@ -143,21 +143,23 @@ class HarnessProcess:
 
     @staticmethod
     def _started(
-        settings: Settings, home: Path, workspace: Workspace, lock: int, mark: Mapping[str, str]
+        settings: Settings, home: Path, workspace: Workspace, lock: int, commands: Commands
     ) -> subprocess.Popen[bytes]:
         # The descriptor is the folder that was checked; by its path another one might be found now.
         directory = f"/proc/self/fd/{workspace.descriptor}" if workspace.descriptor >= 0 else workspace.path
         log = os.open(home / "oncemore-harness.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+        own = {"PATH": settings.search_path, "HOME": str(home), "LANG": "C.UTF-8", "TZ": "UTC"}
         try:
-            return subprocess.Popen(
-                [settings.program],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                cwd=directory,
-                env={"PATH": settings.search_path, "HOME": str(home), "LANG": "C.UTF-8", "TZ": "UTC", **mark},
-                pass_fds=(lock,),
-            )
+            with commands.descriptors() as marks:
+                return subprocess.Popen(
+                    [settings.program],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    cwd=directory,
+                    env={**own, **commands.environment},
+                    pass_fds=(lock, *marks),
+                )
         except OSError as error:
             raise Unreadable(f"the harness did not start: {error.strerror}") from None
         finally:

@@ -111,7 +111,7 @@ class Stopping:
     def _proven_without(self) -> bool:
         """Nothing of the conversation lives."""
         thread_id = self._native.thread_id
-        return Lock(self._home, thread_id).free() and not Commands(self._home, thread_id).living()
+        return Lock(self._home, thread_id).free() and not Commands(thread_id).living()
 
     def _over(self, process: HarnessProcess) -> bool:
         """Whether the turn's end is stored, and the process has gone on from it.
