@@ -43,6 +43,7 @@ from how it was made, and measure where they can (whether the folder changed, wh
 No report may say that a turn ended which may go on, that nothing was done when something was done or tried, that an
 answer is final when it is none, that nothing is pending while a person is waited for, that no input is foreign when one
 is, or that a history is whole when some of it is lost. To say less than is true is allowed, and shows here as `?`.
+A row shows what is told once the state has settled; what is told before, on a busy machine, is held to the same.
 
 - `?`: reported as unknown; empty: not supplied; `-`: cannot be brought about on this runtime by these tests.
 - `varies`: depends on what the runtime had stored by then; what it must not say is tested all the same.
