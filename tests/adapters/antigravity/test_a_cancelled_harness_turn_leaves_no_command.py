@@ -176,6 +176,18 @@ def test_a_second_cancel_does_not_halt_what_was_said_meanwhile(bench: Workbench)
     assert process.alive and process.state != RESTING
 
 
+def test_a_turn_that_was_left_behind_is_not_cancelled_by_halting_a_later_one(bench: Workbench) -> None:
+    first = begin(bench, "loop", STAYS)
+    bench.kill()
+    (bench.folder / "stop").touch()
+    until(lambda: _loaded(bench, bench.load))
+    bench.start("request-2", "hang")
+    until(lambda: bench.model.calls == 2)
+    process = process_of(bench)
+    bench.runtime.cancel(first)
+    assert process.alive and process.state != RESTING
+
+
 def test_a_command_that_outlived_its_killed_harness_is_ended_by_a_cancel(bench: Workbench) -> None:
     native = begin(bench, "loop", STAYS)
     bench.kill()

@@ -76,17 +76,16 @@ class Stopping:
         """Have the harness stop the turn, unless it has ended; whether the process is kept.
 
         Raises:
-            Uncertain: it cannot be spoken to, or does not show the turn's end while it runs something later.
+            Uncertain: it cannot be spoken to.
         """
         process = self._process
         assert process is not None
         self._over(process)
-        if not _ended(self._turn()[0]):  # what runs behind a turn that ended is not the turn's, and is not halted
+        one, later = self._turn()
+        if not later and not _ended(one):  # what runs behind the turn is not the turn's, and is not halted
             process.halt()
         over = process.wait(lambda: not process.alive or self._over(process), CANCEL_SECONDS, PAUSE) and process.alive
         self._later = process.alive and process.state != RESTING and bool(self._turn()[1])
-        if self._later and not over:
-            raise Uncertain("the turn's end does not show, and something later runs in its conversation")
         left = any(not self._is_ours(command) for command in process.living() or ())
         self._kept = process if self._later or (over and left) else None
         return self._kept is not None
@@ -114,7 +113,7 @@ class Stopping:
         return Lock(self._home, thread_id).free() and not Commands(thread_id).living()
 
     def _over(self, process: HarnessProcess) -> bool:
-        """Whether the turn's end is stored, and the process has gone on from it.
+        """Whether the process has gone on from the turn: to something later, or to rest with the turn's end stored.
 
         What lives before a later turn's first command is stored is not a later turn's: it is kept in mind.
         """
@@ -122,7 +121,7 @@ class Stopping:
         one, later = self._turn()
         if not any(step.kind == "RUN_COMMAND" for other in later for step in other.steps):
             self._seen |= {command.session for command in living}
-        return _ended(one) and (process.state == RESTING or bool(later))
+        return bool(later) or (_ended(one) and process.state == RESTING)
 
     def _is_ours(self, command: Command) -> bool:
         """Whether the command is known to be the turn's: it was not there before, and is none of a later turn."""
