@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.adapters.antigravity.stand import Stand
+from tests.adapters.antigravity.workbench import Workbench, opened
 
 
 @pytest.fixture
@@ -17,4 +18,10 @@ def stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stand]:
         folder.mkdir()
         made = Stand(folder, cleanup)
         monkeypatch.setenv("LANGUAGE_SERVER_TOKEN", made.server.token)
+        yield made
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Workbench]:
+    with opened(tmp_path) as made:
         yield made

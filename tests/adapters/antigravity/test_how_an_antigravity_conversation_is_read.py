@@ -162,6 +162,21 @@ def test_whether_a_turn_only_looked_is_told_only_where_its_steps_prove_it(
     assert stand.inventory(native).only_reading is told
 
 
+LOOKED = (planned("", calls=["c"]), step("VIEW_FILE", metadata={"toolCall": {"id": "c"}}), planned("seen"))
+
+
+@pytest.mark.parametrize(("before", "after"), [(LOOKED[:2], LOOKED), (LOOKED, (command(), *LOOKED))])
+def test_where_two_readings_differ_it_is_not_known_whether_a_turn_only_looked(
+    stand: Stand, before: tuple[dict[str, object], ...], after: tuple[dict[str, object], ...]
+) -> None:
+    native = stand.reads(Look([ASKED, *before]))
+    stand.server.script(Look([ASKED, *before]), Look([ASKED, *after]))
+    changing = stand.inventory(native)
+    assert (whole(changing), changing.only_reading) == (("changing", "complete", False), None)
+    settled = stand.inventory(native)
+    assert (whole(settled)[0], settled.only_reading) == ("stable", after == LOOKED)
+
+
 def test_no_limits_are_reported(stand: Stand) -> None:
     stand.load()
     assert stand.runtime.restricted(stand.session).status == "missing"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +20,6 @@ from oncemore.engine.ports import Inventory, NativeTurn, Profile, Thread, TurnVi
 pytest.importorskip("websockets")
 
 SETTLED = {"native.last_step": "canceled", "native.steps_ended": True, "native.run_state": "idle"}
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Workbench]:
-    with ExitStack() as cleanup:
-        yield Workbench(tmp_path, cleanup)
 
 
 def test_a_completed_turn_is_answered_once_and_read_back_as_recorded(bench: Workbench) -> None:
@@ -277,7 +269,7 @@ def test_a_process_that_ends_while_its_store_is_read_makes_the_reading_a_changin
     monkeypatch.setattr(store, "look", killed)
     inventory = bench.inventory("request-1", native)
     assert inventory.readings["native.read"].value == "changing"
-    assert (inventory.complete, inventory.observation) == (False, None)
+    assert (inventory.complete, inventory.observation, inventory.only_reading) == (False, None, None)
 
 
 def test_a_list_of_sent_inputs_that_is_damaged_makes_the_reading_unreadable(bench: Workbench) -> None:

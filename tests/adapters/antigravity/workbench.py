@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
+
+from tests.adapters.states.truth import strays, until
 
 from oncemore.adapters.antigravity.harness import HarnessRuntime
 from oncemore.adapters.demo.chat import ChatModel
@@ -82,3 +85,11 @@ class Workbench:
         ((_, pid),) = self.runtime.processes()
         os.kill(pid, 9)
         os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[Workbench]:
+    """A workbench; no process of it outlives it."""
+    with ExitStack() as cleanup:
+        yield Workbench(folder, cleanup)
+    until(lambda: not strays(folder))

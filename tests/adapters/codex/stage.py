@@ -29,7 +29,7 @@ class Stage:
         self.release = threading.Event()
         self.threads: tuple[Thread, ...] = ()
         self.ids: frozenset[str] = frozenset()
-        self._cleanup = cleanup
+        self.cleanup = cleanup
         self.model = cleanup.enter_context(ScriptedModel(lambda request: self.script(request)))
         cleanup.callback(self.release.set)
         write_config(self.home, self.model.base_url, "MODEL_KEY")
@@ -44,14 +44,14 @@ class Stage:
     def another(self, **settings: Any) -> CodexRuntime:
         """Another runtime over the same home, as another program would have it."""
         runtime = CodexRuntime(passed_on=["MODEL_KEY"], **settings)
-        self._cleanup.callback(runtime.close)
+        self.cleanup.callback(runtime.close)
         return runtime
 
     def opened(self, folder: Path) -> Workspace:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         told = os.fstat(descriptor)
         workspace = Workspace(str(folder), told.st_dev, told.st_ino, descriptor)
-        self._cleanup.callback(workspace.close)
+        self.cleanup.callback(workspace.close)
         return workspace
 
     @property

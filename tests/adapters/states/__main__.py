@@ -11,22 +11,30 @@ from pathlib import Path
 
 from tests.adapters.states import table
 from tests.adapters.states.states import NAMES, RUNTIMES, book, world
-from tests.adapters.states.truth import lies
+from tests.adapters.states.truth import Read, Truth, lies
+
+
+def settled(key: tuple[str, str], truth: Truth, read: Read, wanted: str | None) -> tuple[str, list[str]]:
+    """The row of a state, and what was told wrongly on the way to it."""
+    told: dict[str, None] = {}
+    row = table.settle(key, truth, read, wanted, lambda seen: told.update(dict.fromkeys(lies(truth, seen))))
+    return row, list(told)
 
 
 def main() -> int:
     """The command; 0 when the page was written."""
     lines: dict[tuple[str, str], str] = {}
-    wrong = 0
+    before = table.committed()
+    wrong: list[str] = []
     for runtime in RUNTIMES:
         with tempfile.TemporaryDirectory(prefix="states-") as folder, world(runtime, Path(folder)) as opened:
             for name in (one for one in NAMES if one in book(runtime).provoked):
-                truth, told = opened.provoke(name)
-                lines[runtime, name] = table.line(runtime, name, truth, told)
-                for lie in lies(truth, told):
-                    wrong += 1
-                    print(f"{runtime}, {name}: {lie}", file=sys.stderr)
-    before = table.committed()
+                with opened.provoked(name) as (truth, read):
+                    key = (runtime, name)
+                    lines[key], lied = settled(key, truth, read, before.get(key))
+                    wrong += [f"{runtime}, {name}: {lie}" for lie in lied]
+    for lie in wrong:
+        print(lie, file=sys.stderr)
     for key in sorted(key for key in lines if lines[key] != before.get(key)):
         print(f"{', '.join(key)}\n  {before.get(key, 'was not there')}\n  {lines[key]}")
     if wrong:

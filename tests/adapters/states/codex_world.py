@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.adapters.codex.stage import Stage
 from tests.adapters.states.states import Book
-from tests.adapters.states.truth import Report, Truth, living, report, until
+from tests.adapters.states.truth import Read, Report, Truth, living, report, until
 
 from oncemore.adapters.codex.home import write_config
 from oncemore.adapters.codex.reading import rollouts
@@ -47,16 +47,19 @@ class CodexWorld:
         seat.asked.release()
         return seat.script(request)
 
-    def provoke(self, name: str) -> tuple[Truth, Report]:
-        """See `World.provoke`."""
+    @contextmanager
+    def provoked(self, name: str) -> Iterator[tuple[Truth, Read]]:
+        """See `World.provoked`."""
         with ExitStack() as cleanup:
             seat = Seat(self, f"seat-{len(self.seats)}", cleanup)
-            truth, told = self.book.provoked[name](seat)
-            seat.measure(truth)
-            return truth, told
+            truth, read = self.book.provoked[name](seat)
 
-    def close(self) -> None:
-        """See `World.close`."""
+            def measured() -> Report:
+                told = read()
+                seat.measure(truth)
+                return told
+
+            yield truth, measured
 
 
 class Seat(Stage):
@@ -74,7 +77,7 @@ class Seat(Stage):
         self.threads = ()
         self.ids = frozenset()
         self.says: Callable[[ModelRequest], Script] = lambda request: Say("an answer")
-        self._cleanup = cleanup
+        self.cleanup = cleanup
         cleanup.callback((self.folder / "stop").touch)
         cleanup.callback(self.release.set)
         self.workspace = self.opened(self.folder)
@@ -116,13 +119,17 @@ class Seat(Stage):
         until((self.folder / "ended").exists)
         until(lambda: not living(self.folder))
 
-    def told(self, native: NativeTurn | None, runtime: CodexRuntime | None = None) -> Report:
-        """What is reported now; and whether a command lives now."""
+    def reading(self, native: NativeTurn | None, runtime: CodexRuntime | None = None) -> Read:
+        """What is reported whenever it is asked for; and whether a command lives then."""
         asked = runtime or self.runtime
-        inventory = asked.inventory(self.session, TurnView("request-1", native))
-        self.lived = living(self.folder)
         watched = native or NativeTurn("none", "none")
-        return report(inventory, native, lambda: asked.observe(watched, 0))
+
+        def read() -> Report:
+            inventory = asked.inventory(self.session, TurnView("request-1", native))
+            self.lived = living(self.folder)
+            return report(inventory, native, lambda: asked.observe(watched, 0))
+
+        return read
 
     def measure(self, truth: Truth) -> None:
         """Hold the truth that is told against what the folder and the kernel say."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from tests.adapters.antigravity.workbench import Workbench
 from tests.adapters.states.states import Book
-from tests.adapters.states.truth import Report, Truth, living, report, until
+from tests.adapters.states.truth import Read, Report, Truth, living, report, until
 
 from oncemore.adapters.antigravity import store
 from oncemore.adapters.antigravity.harness import HarnessRuntime
@@ -38,13 +38,19 @@ class HarnessWorld:
         seat.asked.release()
         return seat.script(request)
 
-    def provoke(self, name: str) -> tuple[Truth, Report]:
-        """See `World.provoke`."""
+    @contextmanager
+    def provoked(self, name: str) -> Iterator[tuple[Truth, Read]]:
+        """See `World.provoked`."""
         with ExitStack() as cleanup:
             seat = Seat(self, f"seat-{len(self.seats)}", cleanup)
-            truth, told = self.book.provoked[name](seat)
-            seat.measure(truth)
-            return truth, told
+            truth, read = self.book.provoked[name](seat)
+
+            def measured() -> Report:
+                told = read()
+                seat.measure(truth)
+                return told
+
+            yield truth, measured
 
 
 class Seat(Workbench):
@@ -86,9 +92,16 @@ class Seat(Workbench):
         assert self.asked.acquire(timeout=30)
         return native
 
-    def in_a_command(self, yield_ms: int = 10_000) -> NativeTurn:
-        """Begin a turn in which a command runs until it is told to stop; it has written by then."""
-        self.says = lambda request: [Shell(f"cd {self.folder}; {LOOPS}", yield_ms), Say("an answer")]
+    def in_a_command(self, yield_ms: int = 10_000, *, leaves: bool = False) -> NativeTurn:
+        """Begin a turn in which a command runs until it is told to stop; it has written by then.
+
+        Args:
+            leaves: what runs has left the shell that began it; the shell waits for a file `answer`.
+        """
+        runs = f"cd {self.folder}; {LOOPS}"
+        waits = "while [ ! -e answer ] && [ ! -e stop ]; do sleep 0.05; done"
+        left = f"setsid sh -c '{runs}' < /dev/null > /dev/null 2>&1 & {waits}"
+        self.says = lambda request: [Shell(left if leaves else runs, yield_ms), Say("an answer")]
         native = self.begin()
         until((self.folder / "begun").exists)
         return native
@@ -98,13 +111,17 @@ class Seat(Workbench):
         until((self.folder / "ended").exists)
         until(lambda: not living(self.folder))
 
-    def told(self, native: NativeTurn | None, runtime: HarnessRuntime | None = None) -> Report:
-        """What is reported now; and whether a command lives now."""
+    def reading(self, native: NativeTurn | None, runtime: HarnessRuntime | None = None) -> Read:
+        """What is reported whenever it is asked for; and whether a command lives then."""
         asked = runtime or self.runtime
-        inventory = asked.inventory(self.session, TurnView("request-1", native))
-        self.lived = living(self.folder)
         watched = native or NativeTurn("none", "none")
-        return report(inventory, native, lambda: asked.observe(watched, 0))
+
+        def read() -> Report:
+            inventory = asked.inventory(self.session, TurnView("request-1", native))
+            self.lived = living(self.folder)
+            return report(inventory, native, lambda: asked.observe(watched, 0))
+
+        return read
 
     def measure(self, truth: Truth) -> None:
         """Hold the truth that is told against what the folder and the kernel say."""

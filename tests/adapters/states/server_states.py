@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 from tests.adapters.antigravity.fake import Look, asked, command, planned, step
 from tests.adapters.antigravity.stand import Stand
 from tests.adapters.states.states import Book
-from tests.adapters.states.truth import Report, Truth, report
+from tests.adapters.states.truth import Read, Truth, report
 
 from oncemore.engine.ports import NativeTurn
 
@@ -37,29 +37,30 @@ class ServerWorld:
         self._patch = cleanup.enter_context(pytest.MonkeyPatch.context())
         self._number = 0
 
-    def provoke(self, name: str) -> tuple[Truth, Report]:
-        """See `World.provoke`."""
+    @contextmanager
+    def provoked(self, name: str) -> Iterator[tuple[Truth, Read]]:
+        """See `World.provoked`."""
         self._number += 1
         folder = self.folder / f"seat-{self._number}"
         folder.mkdir()
         with ExitStack() as cleanup:
             stand = Stand(folder, cleanup)
             self._patch.setenv("LANGUAGE_SERVER_TOKEN", stand.server.token)
-            return self.book.provoked[name](stand)
+            yield self.book.provoked[name](stand)
 
 
-def told(stand: Stand, native: NativeTurn | None) -> Report:
-    """What is reported now."""
+def reading(stand: Stand, native: NativeTurn | None) -> Read:
+    """What is reported whenever it is asked for."""
     watched = native or NativeTurn("none", "none")
-    return report(stand.inventory(native), native, lambda: stand.runtime.observe(watched, 0.0))
+    return lambda: report(stand.inventory(native), native, lambda: stand.runtime.observe(watched, 0.0))
 
 
 def _reads(name: str, truth: Truth, steps: Steps, end: str = "", run: str = "IDLE", **options: Any) -> None:
     """A conversation that reads like this: its steps, and why its executor ended, if it did."""
 
-    def provoke(stand: Stand) -> tuple[Truth, Report]:
+    def provoke(stand: Stand) -> tuple[Truth, Read]:
         executors = [(end, len(steps) - 1)] if end else []
-        return truth, told(stand, stand.reads(Look(steps, run=run, executors=executors, **options)))
+        return truth, reading(stand, stand.reads(Look(steps, run=run, executors=executors, **options)))
 
     BOOK.enter(name, provoke)
 
@@ -125,59 +126,59 @@ _reads("log lost a call", PART, [ASKED, CALLS, {**DONE, "metadata": {**DONE["met
 
 
 @state("only just started")
-def just_started(stand: Stand) -> tuple[Truth, Report]:
-    return GOING, told(stand, stand.start())
+def just_started(stand: Stand) -> tuple[Truth, Read]:
+    return GOING, reading(stand, stand.start())
 
 
 @state("interrupted by a person, the model was asked")
-def interrupted(stand: Stand) -> tuple[Truth, Report]:
+def interrupted(stand: Stand) -> tuple[Truth, Read]:
     native = stand.reads(Look([ASKED, planned("half", "GENERATING", stop="")], run="RUNNING"))
     stand.runtime.cancel(native)
-    return Truth(), told(stand, native)
+    return Truth(), reading(stand, native)
 
 
 @state("interrupted by a person, in a command")
-def command_interrupted(stand: Stand) -> tuple[Truth, Report]:
+def command_interrupted(stand: Stand) -> tuple[Truth, Read]:
     native = stand.reads(Look([ASKED, CALLS, command(state="RUNNING")], run="RUNNING"))
     stand.runtime.cancel(native)
-    return Truth(acted="something"), told(stand, native)
+    return Truth(acted="something"), reading(stand, native)
 
 
 @state("another turn of ours after it")
-def grown(stand: Stand) -> tuple[Truth, Report]:
+def grown(stand: Stand) -> tuple[Truth, Read]:
     stand.ids |= {"request-2"}
     later = [asked("more", "request-2", execution="later"), planned("again", execution="later")]
-    return Truth(answered=True), told(stand, stand.reads(Look([ASKED, DONE, *later])))
+    return Truth(answered=True), reading(stand, stand.reads(Look([ASKED, DONE, *later])))
 
 
 @state("two inputs in it")
-def two_inputs(stand: Stand) -> tuple[Truth, Report]:
+def two_inputs(stand: Stand) -> tuple[Truth, Read]:
     stand.ids |= {"request-2"}
-    return Truth(answered=True), told(stand, stand.reads(Look([ASKED, asked("more", "request-2"), DONE])))
+    return Truth(answered=True), reading(stand, stand.reads(Look([ASKED, asked("more", "request-2"), DONE])))
 
 
 @state("loaded, no turn yet")
-def loaded(stand: Stand) -> tuple[Truth, Report]:
+def loaded(stand: Stand) -> tuple[Truth, Read]:
     stand.load()
-    return Truth(), told(stand, None)
+    return Truth(), reading(stand, None)
 
 
 @state("two readings differ")
-def changing(stand: Stand) -> tuple[Truth, Report]:
+def changing(stand: Stand) -> tuple[Truth, Read]:
     native = stand.reads(Look([ASKED], run="RUNNING"))
     stand.server.script(*(Look([ASKED, *[command(f"call-{one}") for one in range(at)]]) for at in range(9)))
-    return Truth(ended=False, acted="something"), told(stand, native)
+    return Truth(ended=False, acted="something"), reading(stand, native)
 
 
 @state("store removed")
-def store_removed(stand: Stand) -> tuple[Truth, Report]:
+def store_removed(stand: Stand) -> tuple[Truth, Read]:
     native = stand.reads(Look([ASKED, CALLS, command(), DONE]))
     stand.server._cascades.clear()
-    return Truth(acted="something", answered=True, lost="all"), told(stand, native)
+    return Truth(acted="something", answered=True, lost="all"), reading(stand, native)
 
 
 @state("nobody answers")
-def silent(stand: Stand) -> tuple[Truth, Report]:
+def silent(stand: Stand) -> tuple[Truth, Read]:
     native = stand.reads(Look([ASKED, CALLS, command(), DONE]))
     stand.server.faults.broken = 1_000
-    return Truth(acted="something", answered=True, lost="all"), told(stand, native)
+    return Truth(acted="something", answered=True, lost="all"), reading(stand, native)

@@ -7,11 +7,11 @@ of it. What can be measured is measured and not taken on trust: whether the fold
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from tests.adapters.states.truth import Report, Truth
+from tests.adapters.states.truth import Read, Truth
 
 RUNTIMES = ("codex", "antigravity harness", "antigravity server (fake)")
 
@@ -19,8 +19,8 @@ RUNTIMES = ("codex", "antigravity harness", "antigravity server (fake)")
 class World(Protocol):
     """Where the states of one runtime are provoked."""
 
-    def provoke(self, name: str) -> tuple[Truth, Report]:
-        """Bring a state about, and read it."""
+    def provoked(self, name: str) -> AbstractContextManager[tuple[Truth, Read]]:
+        """A state brought about, until it is left: what is true of it, and how it is read."""
 
 
 FAILURES = (
@@ -73,6 +73,8 @@ NAMES: tuple[str, ...] = (
     "waiting for an answer",
     "interrupted by a person, the model was asked",
     "interrupted by a person, in a command",
+    "halted, its command lives on",
+    "finished, a command of it lives on",
     "cancelled, settled",
     "cancelled, a step still open",
     "message queued before the interrupt, done after it",
@@ -114,7 +116,7 @@ NAMES: tuple[str, ...] = (
 )
 """Every state, in the order of the table."""
 
-Provoke = Callable[[Any], tuple[Truth, Report]]
+Provoke = Callable[[Any], tuple[Truth, Read]]
 
 
 class Book:

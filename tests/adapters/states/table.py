@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from threading import Event
 
 from tests.adapters.states.states import NAMES, RUNTIMES, book
-from tests.adapters.states.truth import FACTS, Report, Truth
+from tests.adapters.states.truth import FACTS, Read, Report, Truth
 
 PATH = Path(__file__).resolve().parents[3] / "docs" / "native-states.md"
 
@@ -42,6 +43,7 @@ from how it was made, and measure where they can (whether the folder changed, wh
 No report may say that a turn ended which may go on, that nothing was done when something was done or tried, that an
 answer is final when it is none, that nothing is pending while a person is waited for, that no input is foreign when one
 is, or that a history is whole when some of it is lost. To say less than is true is allowed, and shows here as `?`.
+A row shows what is told once the state has settled; what is told before, on a busy machine, is held to the same.
 
 - `?`: reported as unknown; empty: not supplied; `-`: cannot be brought about on this runtime by these tests.
 - `varies`: depends on what the runtime had stored by then; what it must not say is tested all the same.
@@ -66,6 +68,28 @@ def line(runtime: str, name: str, truth: Truth, told: Report) -> str:
     varying = VARYING.get((runtime, name), frozenset())
     facts = ["varies" if fact in varying else told.cell(fact) for fact in columns(runtime)]
     return _row([name, truth.told(), *facts, *told.conclusions()])
+
+
+READINGS = 60
+"""How often a state is read at most until it reads as the page says."""
+
+
+def settle(key: tuple[str, str], truth: Truth, read: Read, wanted: str | None, held: Callable[[Report], None]) -> str:
+    """The row of a state by runtime and name, once it reads as wanted; else as it was read last.
+
+    What a runtime stores comes a little after what it did, later on a busy machine. So the row may take a while to be
+    told; but no reading on the way there may tell what is not so: each one is given to `held`.
+    """
+    tick = Event()
+    row = ""
+    for _ in range(READINGS):
+        told = read()
+        held(told)
+        row = line(*key, truth, told)
+        if row == wanted:
+            break
+        tick.wait(0.05)
+    return row
 
 
 def document(lines: Mapping[tuple[str, str], str]) -> str:

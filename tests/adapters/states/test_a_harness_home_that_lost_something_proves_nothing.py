@@ -5,12 +5,12 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from tests.adapters.antigravity.stand import values
-from tests.adapters.antigravity.workbench import READ, Workbench
+from tests.adapters.antigravity.workbench import READ, Workbench, opened
 
 from oncemore.adapters.antigravity import store
 from oncemore.adapters.antigravity.outbox import Outbox
@@ -24,8 +24,8 @@ LOST = {"native.read": "unreadable", "native.coverage": "partial"}
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Workbench]:
-    with ExitStack() as cleanup:
-        yield Workbench(tmp_path, cleanup)
+    with opened(tmp_path) as made:
+        yield made
 
 
 def remove_store(bench: Workbench) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 from tests.adapters.states import table
 from tests.adapters.states.states import NAMES, RUNTIMES, World, book, world
-from tests.adapters.states.truth import Report, Truth, lies
+from tests.adapters.states.truth import Report, Truth, lies, strays, until
 
 pytest.importorskip("websockets")
 
@@ -20,27 +21,36 @@ class Worlds:
 
     def __init__(self, cleanup: ExitStack, folders: pytest.TempPathFactory) -> None:
         self._cleanup = cleanup
-        self._folders = folders
+        self._base = folders
         self._made: dict[str, World] = {}
+        self.folders: list[Path] = []
 
     def of(self, runtime: str) -> World:
         if runtime not in self._made:
-            self._made[runtime] = self._cleanup.enter_context(world(runtime, self._folders.mktemp("states")))
+            folder = self._base.mktemp("states")
+            self.folders.append(folder)
+            self._made[runtime] = self._cleanup.enter_context(world(runtime, folder))
         return self._made[runtime]
 
 
 @pytest.fixture(scope="module")
 def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worlds]:
     with ExitStack() as cleanup:
-        yield Worlds(cleanup, tmp_path_factory)
+        made = Worlds(cleanup, tmp_path_factory)
+        yield made
+    until(lambda: not any(strays(folder) for folder in made.folders))
 
 
 @pytest.mark.parametrize(("runtime", "name"), PROVOKED, ids=[f"{runtime}: {name}" for runtime, name in PROVOKED])
 def test_a_state_is_reported_truly_and_as_the_page_says(worlds: Worlds, runtime: str, name: str) -> None:
-    truth, told = worlds.of(runtime).provoke(name)
-    assert lies(truth, told) == []
-    assert not told.facts.keys() & table.UNSUPPLIED[runtime]
-    assert table.line(runtime, name, truth, told) == table.committed().get((runtime, name))
+    wanted = table.committed().get((runtime, name))
+    with worlds.of(runtime).provoked(name) as (truth, read):
+
+        def held(told: Report) -> None:
+            assert lies(truth, told) == []
+            assert not told.facts.keys() & table.UNSUPPLIED[runtime]
+
+        assert table.settle((runtime, name), truth, read, wanted, held) == wanted
 
 
 def test_the_page_lists_every_state_on_every_runtime_and_nothing_else() -> None:

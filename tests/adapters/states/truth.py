@@ -7,6 +7,7 @@ that is no answer, a history that is said to be whole. To say less than is true 
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,6 +107,10 @@ def _word(value: bool) -> str:
     return "yes" if value else "no"
 
 
+Read = Callable[[], Report]
+"""What is reported of a turn, read anew by each call."""
+
+
 def report(inventory: Inventory, native: object, observe: Callable[[], Any]) -> Report:
     """What an inventory says, and what watching the turn says beside it."""
     facts = {
@@ -179,10 +184,19 @@ def until(holds: Callable[[], object], seconds: float = 20.0) -> None:
 
 def living(folder: Path) -> bool:
     """Whether some process runs whose command names the folder. Asked of the kernel, not of any runtime."""
+    return _named(folder, "cmdline")
+
+
+def strays(folder: Path) -> bool:
+    """Whether some process runs whose command or environment names the folder, such as a runtime with a home in it."""
+    return _named(folder, "cmdline", "environ")
+
+
+def _named(folder: Path, *files: str) -> bool:
     wanted = str(folder).encode()
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if wanted in (process / "cmdline").read_bytes():
+            if process.name != str(os.getpid()) and any(wanted in (process / file).read_bytes() for file in files):
                 return True
         except OSError:
             continue  # it ended meanwhile

@@ -7,7 +7,7 @@ invocation. Its id is the invocation's execution id. Our own inputs are known by
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from oncemore.adapters.antigravity.steps import (
     BROKEN,
@@ -41,6 +41,8 @@ class Conversation:
         agree: both are complete and equal.
         answered: the runtime could be asked at all.
         abandoned: provably no process works on it any more, so what is under way in it never ends.
+        commands: how many commands of it live; None where that is not told.
+        lingering: one may live of which no step tells.
         problem: why not.
         digest: SHA-256 of the content.
     """
@@ -54,6 +56,8 @@ class Conversation:
     agree: bool = False
     answered: bool = True
     abandoned: bool = False
+    commands: int | None = None
+    lingering: bool = False
     problem: str | None = None
     digest: str = ""
 
@@ -208,6 +212,24 @@ def _left(one: Invocation) -> bool:
     return one.conversation.abandoned and one.executor is None
 
 
+def with_commands(read: Conversation, living: int | None, over: Collection[NativeTurn]) -> Conversation:
+    """The conversation with the number of its commands that live, as the kernel counts them; None where it does not.
+
+    While one lives, a command whose step says that it broke off may be that one: the step is taken for under way. Not
+    so in a turn whose commands are known to be over.
+    """
+    if not living:
+        return replace(read, commands=living, lingering=living is None)
+    proven = {step.index for one in invocations(read) if one.native in over for step in one.steps}
+    steps = tuple(
+        replace(step, state="RUNNING")
+        if step.kind == "RUN_COMMAND" and step.state in BROKEN and step.index not in proven
+        else step
+        for step in read.steps
+    )
+    return replace(read, steps=steps, commands=living, lingering=True)
+
+
 def ended_at(one: Invocation) -> int | None:
     """When its last step was completed, as the runtime recorded it."""
     return one.steps[-1].completed_at
@@ -232,6 +254,8 @@ def effects(one: Invocation) -> tuple[str | None, str]:
     calls = {call for step in one.steps for call in step.calls}
     if unproven or one.may_move or not calls <= {step.call for step in one.steps}:
         return None, told
+    if acted and one.conversation.lingering:
+        return None, f"{told}; a command of the conversation may live on"
     if any(step.failed for step in acted):
         return "failed", told
     return ("settled" if acted else "none"), told

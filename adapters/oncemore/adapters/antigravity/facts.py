@@ -29,7 +29,6 @@ class Seen:
         client_ids: of every Turn of the Session that may have been started; None where they are not known here.
         client_id, native: of the Turn asked for.
         cancelled: turns that were cancelled by us, and read back as such.
-        background: commands known to run after their turn; None where the runtime does not tell.
     """
 
     conversations: Sequence[Conversation]
@@ -38,7 +37,6 @@ class Seen:
     native: NativeTurn | None
     observed_at: int
     cancelled: Collection[NativeTurn] = ()
-    background: int | None = None
 
     @cached_property
     def invocations(self) -> list[Invocation]:
@@ -64,6 +62,12 @@ class Seen:
     def problem(self) -> str | None:
         """Why they were not."""
         return next((read.problem for read in self.conversations if read.problem is not None), None)
+
+    @property
+    def commands(self) -> int | None:
+        """How many commands live; None where that is not told of each conversation."""
+        told = [read.commands for read in self.conversations]
+        return None if None in told else sum(one or 0 for one in told)
 
     @property
     def digest(self) -> str:
@@ -124,9 +128,9 @@ def _pending(say: Speaker, seen: Seen) -> Reading:
 def _background(say: Speaker, seen: Seen) -> Reading:
     living = [read for read in seen.conversations if not read.abandoned]
     running = any(step.kind == "RUN_COMMAND" and step.active for read in living for step in read.steps)
-    if running or seen.background:
+    if running or any(read.commands for read in seen.conversations):
         return say("running")
-    return say(None, "the runtime does not list its background commands") if seen.background is None else say("none")
+    return say(None, "whether a command of it still runs is not told") if seen.commands is None else say("none")
 
 
 def _turn_facts(say: Speaker, seen: Seen, one: Invocation) -> dict[str, Reading]:

@@ -9,17 +9,20 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from oncemore.adapters.antigravity import conversation, facts, inventory, material, store
+from oncemore.adapters.antigravity.commands import Commands
 from oncemore.adapters.antigravity.conversation import Conversation, Invocation
 from oncemore.adapters.antigravity.facts import Seen
-from oncemore.adapters.antigravity.harness_process import RESTING, HarnessProcess, Lock, Settings, find
+from oncemore.adapters.antigravity.harness_process import RESTING, SHELL, HarnessProcess, Settings, find
+from oncemore.adapters.antigravity.lock import Lock
 from oncemore.adapters.antigravity.material import Terms
 from oncemore.adapters.antigravity.outbox import Outbox
+from oncemore.adapters.antigravity.stopping import Begun, Stopping
 from oncemore.engine.errors import Busy, Refused, Uncertain, Unreadable
 from oncemore.engine.ports import (
     Inventory,
@@ -37,11 +40,9 @@ from oncemore.rules.case import Reading
 NAME = "antigravity"
 PAUSE = 0.05
 FIND_SECONDS = 10.0
-CANCEL_SECONDS = 20.0
 
 READING = frozenset({"find", "grepSearch", "listDir", "viewFile"})
 WRITING = frozenset({"fileEdit", "writeToFile"})
-SHELL = frozenset({"manageTask", "runCommand"})
 
 _RUNS = {RESTING: "IDLE", "STATE_RUNNING": "RUNNING", "STATE_WAITING_FOR_TASKS": "BUSY"}
 _RUNS |= {"STATE_WAITING_FOR_SUBAGENTS": "BUSY", "STATE_CANCELLED": "IDLE"}
@@ -93,6 +94,7 @@ class HarnessRuntime:
         self._made: dict[str, str] = {}
         self._cancelled: set[NativeTurn] = set()
         self._ids: dict[NativeTurn, tuple[str, frozenset[str]]] = {}
+        self._begun: dict[str, Begun] = {}
 
     @property
     def name(self) -> str:
@@ -121,13 +123,12 @@ class HarnessRuntime:
     def _seen(self, session: SessionView, turn: TurnView) -> Seen:
         at = self._clock()
         read = [self._look(Path(thread.home), thread.thread_id) for thread in session.threads]
-        running = self._background(session.threads)
-        return Seen(read, session.client_ids, turn.client_id, turn.native, at, self._cancelled, running)
+        return Seen(read, session.client_ids, turn.client_id, turn.native, at, self._cancelled)
 
     def _look(self, home: Path, cascade_id: str) -> Conversation:
         """The conversation with what is known of the process that works on it, before and after reading."""
         before, abandoned = self._run(home, cascade_id)
-        read = store.look(home, cascade_id, before, abandoned=abandoned)
+        read = self._with_commands(store.look(home, cascade_id, before, abandoned=abandoned))
         if before != self._run(home, cascade_id)[0]:
             read = replace(read, run="", agree=False, abandoned=False, problem="its process went on while it was read")
         outbox = Outbox(home, cascade_id)
@@ -153,15 +154,23 @@ class HarnessRuntime:
         free = Lock(home, cascade_id).free()
         return ("IDLE", True) if free else ("", False)
 
-    def _background(self, threads: Sequence[Thread]) -> int | None:
-        running = 0
-        for thread in threads:
-            process = self._process(thread.thread_id)
-            if process is not None:
-                running += process.state == "STATE_WAITING_FOR_TASKS"
-            elif not Lock(Path(thread.home), thread.thread_id).free():
-                return None
-        return running
+    def _with_commands(self, read: Conversation) -> Conversation:
+        """The conversation with what the kernel tells of its commands: the harness's word for their end is no proof."""
+        process = self._process(read.thread_id)
+        if process is None and not read.abandoned:
+            return replace(read, lingering=True)
+        commands = process.commands if process is not None else Commands(read.thread_id)
+        ran = any(step.kind == "RUN_COMMAND" for step in read.steps)
+        living = commands.living(process.pid if process is not None else None) if ran else ()
+        if process is None:
+            # The lock is free. What the kernel does not tell is then taken from it alone.
+            count = len(living or ())
+            read = replace(read, run="", abandoned=False) if count else read
+        elif living is None:
+            return conversation.with_commands(read, None, self._cancelled)
+        else:
+            count = max(len(living), int(process.state == "STATE_WAITING_FOR_TASKS"))
+        return conversation.with_commands(read, count, self._cancelled)
 
     def _process(self, cascade_id: str) -> HarnessProcess | None:
         with self._guard:
@@ -191,7 +200,7 @@ class HarnessRuntime:
             raise Refused("the conversation is loaded in another folder")
         if process.tools == tools(profile, self._confined) and not process.spent:
             return True
-        if process.state != RESTING:
+        if process.state != RESTING or process.living():
             raise Busy("the conversation must be loaded anew, but something of it still runs")
         self._let_go(process)
         return False
@@ -204,6 +213,7 @@ class HarnessRuntime:
             if parts.scheme != "file" or _identity(Path(unquote(parts.path))) != (workspace.device, workspace.inode):
                 raise Refused(f"the conversation works in {uri}, which is not the workspace that was opened")
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._check_lock(home, cascade_id)
         cascade_id = cascade_id or os.urandom(16).hex()
         descriptor = Lock(home, cascade_id).take()
         try:
@@ -214,6 +224,15 @@ class HarnessRuntime:
         self._processes[process.cascade_id] = process
         self._homes[process.cascade_id] = home
         return process
+
+    @staticmethod
+    def _check_lock(home: Path, cascade_id: str) -> None:
+        """A used conversation whose lock file was removed may be loaded still, in a process that holds the old one."""
+        if not cascade_id or Lock(home, cascade_id).known():
+            return
+        used = store.exists(home, cascade_id) or Outbox(home, cascade_id).lines()
+        if used and Commands(cascade_id).living() != ():
+            raise Busy("the conversation's lock file is gone, and something of it may still run")
 
     def start(self, session: SessionView, client_id: str, text: str, profile: Profile) -> NativeTurn:
         """See `Runtime.start`. What is sent while a turn runs would run behind it; so nothing is."""
@@ -231,6 +250,7 @@ class HarnessRuntime:
         except Unreadable as error:
             raise Refused(f"nothing was sent: {error}") from None
         Outbox(home, current.thread_id).write(client_id, len(steps), text)
+        self._begun[current.thread_id] = Begun.now(process, client_id)
         self._made.pop(session.id, None)
         process.say(text)
         native = self._find(process, home, client_id)
@@ -277,8 +297,7 @@ class HarnessRuntime:
         client_id, known = self._ids.get(native, ("", None))
         at = self._clock()
         read = [self._look(home, native.thread_id)]
-        running = self._background([Thread(NAME, str(home), native.thread_id)])
-        return Seen(read, known, client_id, native, at, self._cancelled, running)
+        return Seen(read, known, client_id, native, at, self._cancelled)
 
     def _pause(self, cascade_id: str, seconds: float) -> None:
         """Until the conversation rests, at most; where it does, its record may still be on the way to the store."""
@@ -289,25 +308,17 @@ class HarnessRuntime:
             time.sleep(min(seconds, PAUSE))
 
     def cancel(self, native: NativeTurn) -> None:
-        """See `Runtime.cancel`. The record of the executor's end is the only proof; a harness that does not give it is
-        ended, and its commands must be gone with it."""
+        """See `Runtime.cancel`, and `stopping`."""
         home = self._homes.get(native.thread_id)
-        process = self._process(native.thread_id)
         if home is None:
             raise Uncertain("no process of ours has had the conversation loaded")
-        if process is not None:
-            process.halt()
-            quiet = process.wait(lambda: self._halted(home, process, native), CANCEL_SECONDS, PAUSE)
-            if not quiet:
-                self._let_go(process)
-        if self._process(native.thread_id) is None and not Lock(home, native.thread_id).free():
-            raise Uncertain("a command of the turn still runs")
+        process = self._process(native.thread_id)
+        begun = self._begun.get(native.thread_id)
+        stopping = Stopping(home, native, process, begun, lambda: self._stored(home, native.thread_id))
+        if process is not None and not stopping.halt():
+            self._let_go(process)
+        stopping.end_commands()
         self._cancelled.add(native)
-
-    def _halted(self, home: Path, process: HarnessProcess, native: NativeTurn) -> bool:
-        same = [one for one in conversation.invocations(self._stored(home, process.cascade_id)) if one.native == native]
-        ended = bool(same) and same[0].executor is not None and not same[0].may_move
-        return not process.alive or (process.state == RESTING and ended)
 
     def release(self, session: SessionView) -> bool:
         """See `Runtime.release`. A conversation in which a turn or a background command runs is kept."""
@@ -317,7 +328,7 @@ class HarnessRuntime:
             kept = False
             for cascade_id in dict.fromkeys(ids):
                 process = self._process(cascade_id)
-                if process is not None and process.state == RESTING:
+                if process is not None and process.state == RESTING and not process.living():
                     self._let_go(process)
                 elif process is not None:
                     kept = True
@@ -326,10 +337,11 @@ class HarnessRuntime:
             return not kept
 
     def close(self) -> None:
-        """See `Runtime.close`."""
+        """See `Runtime.close`. The harness ends its commands with itself; those that it forgot are ended here."""
         with self._guard:
             for process in list(self._processes.values()):
                 self._let_go(process)
+                process.commands.end(lambda command: True)
             self._made.clear()
 
     def _let_go(self, process: HarnessProcess) -> None:

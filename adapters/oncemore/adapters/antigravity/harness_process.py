@@ -1,15 +1,13 @@
 """How is one harness process started, spoken to, and ended?
 
 The program of Google's SDK takes one message on its standard input (where to store, where to listen), gives one on its
-standard output (port and key), and speaks JSON over a websocket on the loopback from then on. It takes no lock, so one
-is taken for it: an open lock file is handed down to it, and with it to the commands that it starts. While any of them
-lives, the lock is held; once it is free, nothing of that conversation runs any more.
+standard output (port and key), and speaks JSON over a websocket on the loopback from then on. The conversation's lock
+and a mark are handed down to it, and with it to the commands that it starts.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import importlib.metadata
 import json
 import os
@@ -22,8 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from oncemore.adapters.antigravity.commands import Command, Commands
 from oncemore.adapters.antigravity.protobuf import Message, text
-from oncemore.engine.errors import Busy, Uncertain, Unreadable
+from oncemore.engine.errors import Uncertain, Unreadable
 from oncemore.engine.ports import Workspace
 
 DISTRIBUTION = "google-antigravity"
@@ -36,6 +35,9 @@ _ANSWER_BYTES = 65_536
 RESTING = "STATE_FULLY_IDLE"
 RUNNING = "STATE_RUNNING"
 
+SHELL = frozenset({"manageTask", "runCommand"})
+"""The tools with which it starts commands."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -43,7 +45,7 @@ class Settings:
 
     Attributes:
         model, base_url: of a provider that speaks OpenAI's chat interface.
-        search_path: PATH of the process; beside it, it gets HOME, LANG and TZ only.
+        search_path: PATH of the process; beside it, it gets HOME, LANG, TZ and the mark of `commands` only.
         start_seconds: time limit until it can be spoken to.
     """
 
@@ -71,39 +73,6 @@ def find(configured: Path | None = None) -> Path:
     return path
 
 
-class Lock:
-    """The lock of one conversation, as a file in its home."""
-
-    def __init__(self, home: Path, cascade_id: str) -> None:
-        self._path = home / "locks" / f"{cascade_id}.lock"
-
-    def take(self) -> int:
-        """The open, locked file. Raises `Busy` when something of the conversation runs."""
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(descriptor)
-            raise Busy("a process has the conversation loaded, or a command of one still runs") from None
-        return descriptor
-
-    def known(self) -> bool:
-        """Whether the conversation was ever loaded in this home: the file stays."""
-        return self._path.exists()
-
-    def free(self) -> bool:
-        """Whether provably nothing of the conversation runs. A file that is not there was removed, with or without
-        somebody who holds it still: that proves nothing."""
-        if not self.known():
-            return False
-        try:
-            os.close(self.take())
-        except Busy:
-            return False
-        return True
-
-
 class HarnessProcess:
     """A running harness with one conversation loaded.
 
@@ -111,12 +80,13 @@ class HarnessProcess:
         workspace: the folder that it works in, without its descriptor.
         tools: names of the tools that it was given.
         cascade_id: of the conversation.
+        commands: those that it started.
     """
 
     def __init__(
         self, settings: Settings, home: Path, workspace: Workspace, tools: frozenset[str], cascade_id: str, lock: int
     ) -> None:
-        """Start it and load a conversation, or begin one where no id is given.
+        """Start it and load the conversation, or begin it under this id.
 
         Raises:
             Unreadable: it did not start, or loaded another conversation.
@@ -124,12 +94,13 @@ class HarnessProcess:
         self.workspace = Workspace(workspace.path, workspace.device, workspace.inode)
         self.tools = tools
         self.cascade_id = cascade_id
+        self.commands = Commands(cascade_id, os.urandom(8).hex())
         self._changed = threading.Condition()
         self._state = RESTING
         self._gone = False
         self._spent = False
         self._ended = threading.Lock()
-        self._process = self._started(settings, home, workspace, lock)
+        self._process = self._started(settings, home, workspace, lock, self.commands)
         self._open = contextlib.ExitStack()
         self._socket: Any = None
         self._listener: threading.Thread | None = None
@@ -166,21 +137,29 @@ class HarnessProcess:
         with self._changed:
             return self._state
 
+    def living(self) -> tuple[Command, ...] | None:
+        """The commands of it that live; none without a shell, and None where the kernel does not tell."""
+        return self.commands.living(self.pid) if SHELL & self.tools else ()
+
     @staticmethod
-    def _started(settings: Settings, home: Path, workspace: Workspace, lock: int) -> subprocess.Popen[bytes]:
+    def _started(
+        settings: Settings, home: Path, workspace: Workspace, lock: int, commands: Commands
+    ) -> subprocess.Popen[bytes]:
         # The descriptor is the folder that was checked; by its path another one might be found now.
         directory = f"/proc/self/fd/{workspace.descriptor}" if workspace.descriptor >= 0 else workspace.path
         log = os.open(home / "oncemore-harness.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+        own = {"PATH": settings.search_path, "HOME": str(home), "LANG": "C.UTF-8", "TZ": "UTC"}
         try:
-            return subprocess.Popen(
-                [settings.program],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                cwd=directory,
-                env={"PATH": settings.search_path, "HOME": str(home), "LANG": "C.UTF-8", "TZ": "UTC"},
-                pass_fds=(lock,),
-            )
+            with commands.descriptors() as marks:
+                return subprocess.Popen(
+                    [settings.program],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    cwd=directory,
+                    env={**own, **commands.environment},
+                    pass_fds=(lock, *marks),
+                )
         except OSError as error:
             raise Unreadable(f"the harness did not start: {error.strerror}") from None
         finally:
@@ -202,9 +181,8 @@ class HarnessProcess:
         self._socket.send(json.dumps({"config": self._configuration(settings, home)}))
         answer = json.loads(self._socket.recv(timeout=settings.start_seconds))
         named = answer.get("initializeConversationResponse", {}).get("cascadeId")
-        if not isinstance(named, str) or not named or self.cascade_id not in ("", named):
+        if named != self.cascade_id:
             raise Unreadable("the harness loaded another conversation than the one asked for")
-        self.cascade_id = named
 
     def _greet(self, home: Path) -> tuple[int, str]:
         reader, writer = self._process.stdout, self._process.stdin
@@ -219,7 +197,7 @@ class HarnessProcess:
         return answer.number(1), answer.text(2)
 
     def _configuration(self, settings: Settings, home: Path) -> Mapping[str, Any]:
-        made: dict[str, Any] = {
+        return {
             "cascadeId": self.cascade_id,
             "harnessSideTools": {name: {"enabled": True} for name in sorted(self.tools)},
             "workspaces": [{"filesystemWorkspace": {"directory": self.workspace.path}}],
@@ -233,8 +211,8 @@ class HarnessProcess:
                     "gemmaEndpoint": {"baseUrl": settings.base_url},
                 }
             ],
+            "sessionContinuationMode": "CREATE_OR_RESUME",
         }
-        return {**made, "sessionContinuationMode": "CREATE_OR_RESUME"} if self.cascade_id else made
 
     def _listen(self) -> None:
         from websockets.exceptions import ConnectionClosed
@@ -289,7 +267,7 @@ class HarnessProcess:
         return True
 
     def end(self) -> None:
-        """End the process, whatever runs in it. Its commands may go on: then its lock stays held."""
+        """End the process, whatever runs in it. Commands of it may go on: then its lock stays held."""
         with self._ended:
             with contextlib.suppress(Exception):
                 self._open.close()

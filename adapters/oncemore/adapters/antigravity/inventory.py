@@ -11,7 +11,8 @@ from oncemore.engine.ports import Inventory, TurnView
 def take(seen: Seen, turn: TurnView, terms: Terms, *, settled: bool) -> Inventory:
     """The inventory of what was seen; see `Runtime.inventory`.
 
-    It is complete only where both readings agree and every native turn has a name.
+    It is complete only where both readings agree and every native turn has a name. Where they do not agree, nothing is
+    known of what the Turn did not do.
 
     Args:
         settled: whether nothing more can come of what was begun before. Each way of reading knows that differently.
@@ -27,5 +28,5 @@ def take(seen: Seen, turn: TurnView, terms: Terms, *, settled: bool) -> Inventor
         observed_at=seen.observed_at,
         answer=one.final.response if one is not None and one.final is not None else None,
         observation=observed if observed is not None and observed.ended else None,
-        only_reading=conversation.only_reading(one) if one is not None else None,
+        only_reading=conversation.only_reading(one) if one is not None and seen.agree else None,
     )
