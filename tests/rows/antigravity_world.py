@@ -25,7 +25,7 @@ from oncemore.adapters.wire import Wire
 from oncemore.engine import intake
 from oncemore.engine.context import Context
 from oncemore.engine.crashpoints import CrashPoint
-from oncemore.engine.ports import Source
+from oncemore.engine.ports import Runtime, Source
 
 EVERY_PLANNER = {**PLANNERS, "read_only": PLANNERS["workspace_write"]}
 
@@ -53,6 +53,7 @@ class Desk:
         on: told of every crash point; may end the process.
         source: what stands around the Inbox.
         context: of the worker that works now or worked last.
+        home: of the runtime; the language server has none.
         hurried: each look is one reading, and time passes by a minute from one to the next; not where a Turn runs on a
             real Codex.
     """
@@ -60,6 +61,7 @@ class Desk:
     w: World
     server: FakeLanguageServer
     role: Any = "project"
+    home: str = ""
     at: dict[str, int] = field(default_factory=dict)
     passed: Counter[str] = field(default_factory=Counter)
     on: Callable[[CrashPoint, str], None] = lambda point, about: None
@@ -72,7 +74,7 @@ class Desk:
             assert house.ports.grants is not None
             grant = house.ports.grants.grant("notes")
             session = intake.open_session(
-                house.journal, grant, runtime="antigravity", home="", source="inbox", conversation="desk"
+                house.journal, grant, runtime="antigravity", home=self.home, source="inbox", conversation="desk"
             )
             message = house.inbox.post("desk", "ann", text)
             arrival = intake.Arrival(message=message, sender="ann", text=text, role=self.role, **more)
@@ -123,21 +125,27 @@ class Desk:
                 hard_timeout=900_000 if self.hurried else 20_000,
                 observe_again=1_000,
             ) as made,
-            Wire([self.server.base_url]) as wire,
+            self.runtime() as runtime,
         ):
-            server = LanguageServer(wire, self.server.base_url, Token(environment="LANGUAGE_SERVER_TOKEN"))
-            limits = Limits(pause=0.001, looks=5, cancel_seconds=0.2)
-            runtime = AntigravityRuntime(server, EVERY_PLANNER, limits=limits, clock=self.w.now)
             context = self.context = made._context
             context.ports = replace(
                 context.ports,
                 runtimes={**context.ports.runtimes, "antigravity": runtime},
                 capacity={**context.ports.capacity, "antigravity": Room(self.w)},
             )
+            yield made
+
+    @contextmanager
+    def runtime(self) -> Iterator[Runtime]:
+        """What the worker runs Antigravity by."""
+        with Wire([self.server.base_url]) as wire:
+            server = LanguageServer(wire, self.server.base_url, Token(environment="LANGUAGE_SERVER_TOKEN"))
+            limits = Limits(pause=0.001, looks=5, cancel_seconds=0.2)
+            made = AntigravityRuntime(server, EVERY_PLANNER, limits=limits, clock=self.w.now)
             try:
                 yield made
             finally:
-                runtime.close()
+                made.close()
 
 
 @contextmanager

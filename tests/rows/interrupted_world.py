@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +34,9 @@ LOOKED = (planned("", calls=["call-1"]), viewed(NOTES))
 MATERIAL = "oncemore.adapters.antigravity.material"
 CLOSED = guard(f"{MATERIAL}.segment", lambda one, terms: "closed", "asking whether the segment is closed")
 IDLE_OR_NOT = gate("native-idle", "session-idle", "floor/session")
+
+
+_BETWEEN = re.compile(r"^=====material-(\w+)=====\n(.*)\n=====material-\1=====$", re.DOTALL | re.MULTILINE)
 
 
 @contextmanager
@@ -96,4 +100,4 @@ def edit(d: Desk, request: str) -> None:
 def handed(d: Desk) -> list[str]:
     """What stood between the markers of each review's input, at its first request."""
     asked = dict.fromkeys(entry.last_user for entry in d.w.model.requests if READING in entry.last_user)
-    return [text.split("=====material-")[1].partition("\n")[2].rstrip("\n") for text in asked]
+    return [str(part[1]) for text in asked for part in _BETWEEN.findall(text)]

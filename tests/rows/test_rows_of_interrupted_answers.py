@@ -20,6 +20,7 @@ from tests.rows.interrupted_world import (
     READING,
     REVIEW,
     codex_turns,
+    edit,
     interrupted,
     kept,
     reviewed,
@@ -28,7 +29,7 @@ from tests.rows.interrupted_world import (
 from tests.rows.removals import guard, without_policy
 from tests.rows.row import row
 
-from oncemore.adapters.demo.model import Call, ModelRequest, Patch, Say, Script, Shell
+from oncemore.adapters.demo.model import Call, ModelRequest, Patch, Say, Script
 from oncemore.adapters.inbox import Inbox
 from oncemore.engine import deliveries, dispatch, prompts, response
 from oncemore.engine.context import Context
@@ -217,7 +218,7 @@ def test_V19_a_review_reply_whose_receipt_was_lost_is_found_and_not_sent_again(d
 
 @row(
     "V20",
-    "A review that writes, reaches out or hands work on changes nothing, and its answer is rejected.",
+    "A review that writes, asks for more than reading or hands work on changes nothing, and its answer is rejected.",
     on=ON,
     removed=guard(
         "oncemore.engine.running._rejection",
@@ -228,13 +229,13 @@ def test_V19_a_review_reply_whose_receipt_was_lost_is_found_and_not_sent_again(d
 @pytest.mark.parametrize(
     "deed",
     [
-        Shell("echo x > written.md"),
+        Call("exec_command", {"cmd": "echo x > written.md", "sandbox_permissions": "require_escalated"}),
         Patch("*** Begin Patch\n*** Add File: written.md\n+x\n*** End Patch"),
         Call("spawn_agent", {"task": "write it"}),
     ],
-    ids=["a-command", "a-patch", "a-delegation"],
+    ids=["a-command-out-of-the-sandbox", "a-patch", "a-delegation"],
 )
-def test_V20_a_review_that_does_more_than_read_is_rejected(d: Desk, deed: Shell | Patch | Call) -> None:
+def test_V20_a_review_that_does_more_than_read_is_rejected(d: Desk, deed: Patch | Call) -> None:
     request = interrupted(d)
     before = kept(d, request)
     reviewed(d, [deed, Say("It is written down.")])
