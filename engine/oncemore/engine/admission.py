@@ -32,8 +32,11 @@ def admit(context: Context, request: str) -> None:
     enqueue(context, request)
 
 
-def enqueue(context: Context, request: str) -> None:
+def enqueue(context: Context, request: str) -> bool:
     """Put the reserved Turn into the Session's queue; the very same one that is there already is adopted.
+
+    Returns:
+        Whether there may be more to do at once; not where its input is waited for.
 
     The try is spent without a model where what it would be handed is other than what was decided on, or could not be
     read for as long as its policy waits.
@@ -46,18 +49,18 @@ def enqueue(context: Context, request: str) -> None:
         text = inputs.recovery_input(context, request, word)
     except OtherThanDecided as error:
         _spend(context, request, str(error))
-        return
+        return True
     except PortError:
         if _patience_is_over(context, request):
             _spend(context, request, "patience")
-            return
+            return True
         with context.journal.transaction():
             due(request, context.journal.advance_clock().ms + context.settings.retry_outside)
-        return
+        return False
     with context.journal.transaction():
         attempt = Attempt.get_or_none(Attempt.request == request, Attempt.open == True)  # noqa: E712
         if attempt is None:
-            return  # a person closed the Request meanwhile
+            return True  # a person closed the Request meanwhile
         lock(Request.get_by_id(request).session)
         now = context.journal.advance_clock().ms
         there = Turn.get_or_none(Turn.id == attempt.turn)
@@ -67,6 +70,7 @@ def enqueue(context: Context, request: str) -> None:
             raise Conflict(f"the Turn {attempt.turn} is in the queue with other content")
         due(request, now)
     context.checkpoint(CrashPoint.AFTER_ENQUEUE, request)
+    return True
 
 
 def _patience_is_over(context: Context, request: str) -> bool:
