@@ -6,7 +6,7 @@ The books of the outside are the server's: what was sent to it and what was canc
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,28 +16,16 @@ import pytest
 from tests.adapters.antigravity.fake import RAW, FakeLanguageServer, Look, planned
 from tests.adapters.antigravity.stand import PLANNERS
 from tests.engine.executor.world import KEY, Room, World, world
-from tests.rows.row import Removal
 
-from oncemore.adapters import wiring
-from oncemore.adapters.antigravity import reading
-from oncemore.adapters.antigravity.conversation import Conversation
 from oncemore.adapters.antigravity.language_server import AntigravityRuntime, Limits
 from oncemore.adapters.antigravity.server import LanguageServer
-from oncemore.adapters.antigravity.steps import word
 from oncemore.adapters.antigravity.token import Token
-from oncemore.adapters.configuration import Configuration
 from oncemore.adapters.inbox import Inbox
 from oncemore.adapters.wire import Wire
 from oncemore.engine import intake
-from oncemore.engine.context import Context, due
+from oncemore.engine.context import Context
 from oncemore.engine.crashpoints import CrashPoint
-from oncemore.engine.ports import NativeTurn, Source
-from oncemore.engine.rulebook import Rulebook
-from oncemore.engine.tables import Session, Turn
-from oncemore.rules import floor
-from oncemore.rules.loading import load_policies
-from oncemore.rules.policy import Gate
-from oncemore.rules.shipped import shipped_policies
+from oncemore.engine.ports import Runtime, Source
 
 EVERY_PLANNER = {**PLANNERS, "read_only": PLANNERS["workspace_write"]}
 
@@ -65,6 +53,7 @@ class Desk:
         on: told of every crash point; may end the process.
         source: what stands around the Inbox.
         context: of the worker that works now or worked last.
+        home: of the runtime; the language server has none.
         hurried: each look is one reading, and time passes by a minute from one to the next; not where a Turn runs on a
             real Codex.
     """
@@ -72,6 +61,7 @@ class Desk:
     w: World
     server: FakeLanguageServer
     role: Any = "project"
+    home: str = ""
     at: dict[str, int] = field(default_factory=dict)
     passed: Counter[str] = field(default_factory=Counter)
     on: Callable[[CrashPoint, str], None] = lambda point, about: None
@@ -84,7 +74,7 @@ class Desk:
             assert house.ports.grants is not None
             grant = house.ports.grants.grant("notes")
             session = intake.open_session(
-                house.journal, grant, runtime="antigravity", home="", source="inbox", conversation="desk"
+                house.journal, grant, runtime="antigravity", home=self.home, source="inbox", conversation="desk"
             )
             message = house.inbox.post("desk", "ann", text)
             arrival = intake.Arrival(message=message, sender="ann", text=text, role=self.role, **more)
@@ -135,21 +125,27 @@ class Desk:
                 hard_timeout=900_000 if self.hurried else 20_000,
                 observe_again=1_000,
             ) as made,
-            Wire([self.server.base_url]) as wire,
+            self.runtime() as runtime,
         ):
-            server = LanguageServer(wire, self.server.base_url, Token(environment="LANGUAGE_SERVER_TOKEN"))
-            limits = Limits(pause=0.001, looks=5, cancel_seconds=0.2)
-            runtime = AntigravityRuntime(server, EVERY_PLANNER, limits=limits, clock=self.w.now)
             context = self.context = made._context
             context.ports = replace(
                 context.ports,
                 runtimes={**context.ports.runtimes, "antigravity": runtime},
                 capacity={**context.ports.capacity, "antigravity": Room(self.w)},
             )
+            yield made
+
+    @contextmanager
+    def runtime(self) -> Iterator[Runtime]:
+        """What the worker runs Antigravity by."""
+        with Wire([self.server.base_url]) as wire:
+            server = LanguageServer(wire, self.server.base_url, Token(environment="LANGUAGE_SERVER_TOKEN"))
+            limits = Limits(pause=0.001, looks=5, cancel_seconds=0.2)
+            made = AntigravityRuntime(server, EVERY_PLANNER, limits=limits, clock=self.w.now)
             try:
                 yield made
             finally:
-                runtime.close()
+                made.close()
 
 
 @contextmanager
@@ -161,84 +157,6 @@ def desk(folder: Path, monkeypatch: pytest.MonkeyPatch, *policies: str, **config
         with FakeLanguageServer(w.workspace, clock=w.now) as server:
             monkeypatch.setenv("LANGUAGE_SERVER_TOKEN", server.token)
             yield Desk(w, server, configured.get("role", "project"))
-
-
-def without(*ids: str) -> Removal:
-    """Gates out of the policies and out of the floor, in a worker of this process."""
-
-    def apply(monkeypatch: pytest.MonkeyPatch, _: object) -> None:
-        gates_of = floor.floor_gates
-
-        def kept(gates: tuple[Gate, ...]) -> tuple[Gate, ...]:
-            return tuple(gate for gate in gates if gate.id not in ids)
-
-        def rulebook(configuration: Configuration) -> Rulebook:
-            loaded = load_policies([configuration.policies or shipped_policies()])
-            policies = tuple(replace(policy, gates=kept(policy.gates)) for policy in loaded.policies)
-            return Rulebook(replace(loaded, policies=policies))
-
-        monkeypatch.setattr(floor, "floor_gates", lambda *asked: kept(gates_of(*asked)))
-        monkeypatch.setattr(wiring, "rulebook", rulebook)
-
-    named = ", ".join(f"`{one}`" for one in ids)
-    return Removal(f"the gate {named}" if len(ids) == 1 else f"the gates {named}", apply)
-
-
-def switched_off(policy: str) -> Removal:
-    """A policy that is not in force."""
-
-    def apply(_: pytest.MonkeyPatch, world: object) -> None:
-        assert isinstance(world, World)
-        levels = world.folder / "levels.yaml"
-        text = levels.read_text()
-        assert f"{policy}: enforce" in text
-        levels.write_text(text.replace(f"{policy}: enforce", f"{policy}: off"))
-
-    return Removal(f"the policy `{policy}`", apply)
-
-
-def replaced(says: str, target: str, replacement: object) -> Removal:
-    """One function or value of ours, by its dotted name, and what stands in its place."""
-    return Removal(says, lambda monkeypatch, _: monkeypatch.setattr(target, replacement))
-
-
-def the_first_page(server: LanguageServer, cascade: str) -> Any:
-    """A reading that stops at the first page, however many steps there are; it stands in for the real one."""
-    answer = server.read("GetCascadeTrajectory", {"cascadeId": cascade})
-    trajectory = answer["trajectory"]
-    run = word(answer.get("status"), "CASCADE_RUN_STATUS_", {})
-    return reading._Whole(run, trajectory, trajectory.get("steps", []))
-
-
-def begun_anew(context: Context, turn: Turn, native: NativeTurn) -> bool:
-    """A Turn that was left running is put back into the queue; it stands in for looking at what became of it."""
-    with context.journal.transaction():
-        now = context.journal.advance_clock().ms
-        Turn.update(status="queued", started_at=None).where(Turn.id == turn.id).execute()
-        Session.update(active_turn=None).where(Session.id == turn.session).execute()
-        due(turn.request, now)
-    return True
-
-
-READ, LOOK = reading._read, reading.look
-
-
-def read_once(server: LanguageServer, cascade_id: str, known: Collection[str]) -> Conversation:
-    """One reading instead of two, which agrees with itself; it stands in for a look."""
-    told = READ(server, cascade_id)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "_read", lambda server, cascade_id: told)
-        return LOOK(server, cascade_id, known)
-
-
-def together(says: str, *removals: Removal) -> Removal:
-    """One rule that is kept in several places."""
-
-    def apply(monkeypatch: pytest.MonkeyPatch, world: object) -> None:
-        for removal in removals:
-            removal.apply(monkeypatch, world)
-
-    return Removal(says, apply)
 
 
 def refusal(call: Callable[[], object], error: type[Exception]) -> str:

@@ -1,13 +1,14 @@
 """What is taken out to see that a row's test can fail: a gate, a part of a policy's `when`, or a function of ours.
 
-A gate is taken out of copies of the shipped policies, which the world is then configured with; one of the floor,
-`floor/ID`, out of the text that this process compiles policies with. The world's worker runs in this process.
+A gate is taken out of copies of the shipped policies, which the world then uses; one of the floor, `floor/ID`, out of
+the text that this process compiles policies with. The world's worker runs in this process. What stands in the place of
+a function of ours and is wanted by several rows stands at the end.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,14 @@ import pytest
 import yaml
 from tests.rows.row import Removal
 
+from oncemore.adapters.antigravity import reading
+from oncemore.adapters.antigravity.conversation import Conversation
+from oncemore.adapters.antigravity.server import LanguageServer
+from oncemore.adapters.antigravity.steps import word
+from oncemore.engine.context import Context, due
 from oncemore.engine.journal import Journal
-from oncemore.engine.tables import database
+from oncemore.engine.ports import NativeTurn
+from oncemore.engine.tables import Session, Turn, database
 from oncemore.rules import floor
 from oncemore.rules.loading import digest_of
 from oncemore.rules.shipped import shipped_policies
@@ -131,8 +138,7 @@ def _change_policies(world: Any, change: Callable[[str, dict[str, Any]], bool | 
         copy.parent.mkdir(parents=True, exist_ok=True)
         text = yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=1_000)
         copy.write_text(text, encoding="utf-8")
-    world.policies = after
-    world.configure()
+    world.use(after)
 
 
 def _without(content: dict[str, Any], ids: set[str]) -> None:
@@ -152,3 +158,32 @@ def _change_floor(monkeypatch: pytest.MonkeyPatch, ids: set[str]) -> None:
     monkeypatch.setattr(floor, "FLOOR_TEXT", text)
     monkeypatch.setattr(floor, "FLOOR_DIGEST", digest_of({floor.FLOOR_FILE: text}))
     monkeypatch.setattr(floor.floor_gates, "__defaults__", (text,))
+
+
+def the_first_page(server: LanguageServer, cascade: str) -> Any:
+    """A reading that stops at the first page, however many steps there are; it stands in for the real one."""
+    answer = server.read("GetCascadeTrajectory", {"cascadeId": cascade})
+    trajectory = answer["trajectory"]
+    run = word(answer.get("status"), "CASCADE_RUN_STATUS_", {})
+    return reading._Whole(run, trajectory, trajectory.get("steps", []))
+
+
+def begun_anew(context: Context, turn: Turn, native: NativeTurn) -> bool:
+    """A Turn that was left running is put back into the queue; it stands in for looking at what became of it."""
+    with context.journal.transaction():
+        now = context.journal.advance_clock().ms
+        Turn.update(status="queued", started_at=None).where(Turn.id == turn.id).execute()
+        Session.update(active_turn=None).where(Session.id == turn.session).execute()
+        due(turn.request, now)
+    return True
+
+
+READ, LOOK = reading._read, reading.look
+
+
+def read_once(server: LanguageServer, cascade_id: str, known: Collection[str]) -> Conversation:
+    """One reading instead of two, which agrees with itself; it stands in for a look."""
+    told = READ(server, cascade_id)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "_read", lambda server, cascade_id: told)
+        return LOOK(server, cascade_id, known)

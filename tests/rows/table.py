@@ -21,7 +21,7 @@ GROUPS = {
     "U": "Unfinished work that a completed Turn reported",
     "E": "A steward's question whose quota tries are used up",
     "K": "A Turn at Antigravity that was cancelled",
-    "V": "An answer that was interrupted and stayed visible",
+    "V": "What an interrupted Turn left: an answer, or what its tools gave back",
     "Q": "The queue and the journal",
     "L": "Lark",
     "N": "Reading what a runtime keeps",

@@ -7,18 +7,8 @@ from pathlib import Path
 
 import pytest
 from tests.adapters.antigravity.fake import RAW, Look, asked, command, planned, step
-from tests.rows.antigravity_world import (
-    FINAL,
-    WORKING,
-    Desk,
-    Killed,
-    begun_anew,
-    desk,
-    replaced,
-    switched_off,
-    the_first_page,
-    without,
-)
+from tests.rows.antigravity_world import FINAL, WORKING, Desk, Killed, desk
+from tests.rows.removals import begun_anew, gate, guard, the_first_page, without_policy
 from tests.rows.row import row
 
 from oncemore.adapters.antigravity.language_server import AntigravityRuntime
@@ -66,7 +56,7 @@ def waited_for(d: Desk, *looks: Look, answer: str = "Two parts.") -> None:
     "K1",
     "A tail of a command that was cancelled ends the Turn at the first complete look, without another cancel.",
     on=ON,
-    removed=switched_off(SETTLE),
+    removed=without_policy(SETTLE),
 )
 def test_K01_a_cancelled_command_ends_the_turn_at_the_first_look(d: Desk) -> None:
     settled_at_once(d, Look([planned("I will", calls=["call-1"]), command(state="CANCELED")]))
@@ -76,7 +66,7 @@ def test_K01_a_cancelled_command_ends_the_turn_at_the_first_look(d: Desk) -> Non
     "K2",
     "A tail of an answer that was cancelled after a cancelled command ends the Turn at the first complete look.",
     on=ON,
-    removed=switched_off(SETTLE),
+    removed=without_policy(SETTLE),
 )
 def test_K02_a_cancelled_answer_behind_a_cancelled_command_ends_the_turn_at_the_first_look(d: Desk) -> None:
     settled_at_once(d, CANCELLED)
@@ -86,7 +76,7 @@ def test_K02_a_cancelled_answer_behind_a_cancelled_command_ends_the_turn_at_the_
     "K3",
     "A tail of half an answer that was cancelled ends the Turn at the first complete look, and is not delivered.",
     on=ON,
-    removed=switched_off(SETTLE),
+    removed=without_policy(SETTLE),
 )
 def test_K03_half_an_answer_that_was_cancelled_ends_the_turn_and_is_not_delivered(d: Desk) -> None:
     settled_at_once(d, Look([planned("There are tw", "CANCELED", stop="")]))
@@ -97,7 +87,7 @@ def test_K03_half_an_answer_that_was_cancelled_ends_the_turn_and_is_not_delivere
     "K4",
     "While an earlier step is still generating, a cancelled tail is waited out and the later answer is delivered.",
     on=ON,
-    removed=without("steps-ended"),
+    removed=gate("steps-ended"),
 )
 def test_K04_an_earlier_step_that_generates_is_waited_for(d: Desk) -> None:
     waited_for(d, *[Look([planned("Two", "GENERATING", stop=""), command(state="CANCELED")])] * 3)
@@ -107,7 +97,7 @@ def test_K04_an_earlier_step_that_generates_is_waited_for(d: Desk) -> None:
     "K5",
     "A conversation that is idle for a moment between a tool and the answer is waited for.",
     on=ON,
-    removed=without("last-canceled"),
+    removed=gate("last-canceled"),
 )
 def test_K05_a_moment_of_idleness_behind_a_tool_is_waited_for(d: Desk) -> None:
     waited_for(d, *[Look([planned("I look", calls=["call-1"]), command()])] * 3)
@@ -117,10 +107,10 @@ def test_K05_a_moment_of_idleness_behind_a_tool_is_waited_for(d: Desk) -> None:
     "K6",
     "An idle conversation whose last step is a complete answer is a success.",
     on=ON,
-    removed=replaced(
-        "telling a complete answer from any other last step",
+    removed=guard(
         "oncemore.adapters.antigravity.conversation.Invocation.final",
         property(lambda invocation: None),
+        "telling a complete answer from any other last step",
     ),
 )
 def test_K06_a_complete_answer_is_a_success(d: Desk) -> None:
@@ -131,7 +121,7 @@ def test_K06_a_complete_answer_is_a_success(d: Desk) -> None:
     "K7",
     "A cancelled tail is not taken for an end while any step is in another state than done or cancelled.",
     on=ON,
-    removed=without("steps-ended", "nothing-pending"),
+    removed=gate("steps-ended", "nothing-pending"),
 )
 @pytest.mark.parametrize("state", ["WAITING", "UNHEARD_OF", "ERROR", "INVALID", "CLEARED"])
 def test_K07_a_step_that_is_neither_done_nor_cancelled_keeps_the_turn_open(d: Desk, state: str) -> None:
@@ -142,7 +132,7 @@ def test_K07_a_step_that_is_neither_done_nor_cancelled_keeps_the_turn_open(d: De
     "K8",
     "A cancelled tail is not taken for an end while the conversation is not known to be idle.",
     on=ON,
-    removed=without("idle"),
+    removed=gate("idle"),
 )
 @pytest.mark.parametrize("run", ["RUNNING", "CANCELING", "BUSY", "UNHEARD_OF"])
 def test_K08_a_conversation_that_is_not_idle_keeps_the_turn_open(d: Desk, run: str) -> None:
@@ -158,8 +148,8 @@ CUT = planned("Two", "CANCELED", stop="")
     "Somebody else's input in the conversation comes first: a Turn that was cut off there fails by it, at once, and no"
     " cancel reaches their work.",
     on=ON,
-    removed=replaced(
-        "failing by somebody else's input", "oncemore.engine.running._somebody_elses", lambda observation: False
+    removed=guard(
+        "oncemore.engine.running._somebody_elses", lambda observation: False, "failing by somebody else's input"
     ),
 )
 @pytest.mark.parametrize(
@@ -191,13 +181,13 @@ def test_K09_a_turn_cut_off_where_somebody_else_wrote_fails_by_that_at_once(d: D
     "K9",
     "Somebody else's input alone ends nothing: while the answer can still come, it is waited for.",
     on=ON,
-    removed=replaced(
-        "the proof that the Turn was cut off",
+    removed=guard(
         "oncemore.engine.running._somebody_elses",
         lambda observation: (
             "native.foreign_input" in observation.readings
             and observation.readings["native.foreign_input"].value is True
         ),
+        "the proof that the Turn was cut off",
     ),
 )
 @pytest.mark.parametrize(
@@ -217,8 +207,8 @@ def test_K09_somebody_elses_input_alone_ends_nothing(d: Desk, look: Look) -> Non
     "K10",
     "A conversation that could not be read to its last step shows no end, whatever its first steps look like.",
     on=ON,
-    removed=replaced(
-        "reading on until all steps are there", "oncemore.adapters.antigravity.reading._read", the_first_page
+    removed=guard(
+        "oncemore.adapters.antigravity.reading._read", the_first_page, "reading on until all steps are there"
     ),
 )
 def test_K10_a_conversation_that_was_read_in_part_shows_no_end(d: Desk) -> None:
@@ -234,10 +224,10 @@ def _remember_only(runtime: AntigravityRuntime, native: NativeTurn) -> None:
     "K11",
     "A Turn whose time is over is cancelled at the server, also while it waits for a permission.",
     on=ON,
-    removed=replaced(
-        "cancelling at the server when the time is over",
+    removed=guard(
         "oncemore.adapters.antigravity.language_server.AntigravityRuntime.cancel",
         _remember_only,
+        "cancelling at the server when the time is over",
     ),
 )
 @pytest.mark.parametrize(
@@ -266,10 +256,10 @@ def test_K11_a_turn_whose_time_is_over_is_still_cancelled_at_the_server(d: Desk,
     "K11",
     "A cancellation that does not show is not believed: the Turn stays, is shown as one that may have run, and waits.",
     on=ON,
-    removed=replaced(
-        "proving that a Turn moves no more",
+    removed=guard(
         "oncemore.adapters.antigravity.language_server.AntigravityRuntime._ended",
         lambda runtime, native, cancelled=False: True,
+        "proving that a Turn moves no more",
     ),
 )
 def test_K11_a_cancellation_that_does_not_show_is_not_believed(d: Desk) -> None:
@@ -287,7 +277,7 @@ def test_K11_a_cancellation_that_does_not_show_is_not_believed(d: Desk) -> None:
     "K12",
     "A Turn settled as cancelled fails, frees its place, is answered by a notice alone and is never sent again.",
     on=ON,
-    removed=switched_off(SETTLE),
+    removed=without_policy(SETTLE),
 )
 def test_K12_the_next_message_runs_and_nothing_is_sent_again_in_a_day(d: Desk) -> None:
     d.server.after_send(WORKING, CANCELLED)
@@ -309,10 +299,10 @@ def test_K12_the_next_message_runs_and_nothing_is_sent_again_in_a_day(d: Desk) -
     "K13",
     "After a crash before the settling, the same look gives the same answer, and nothing is sent again.",
     on=ON,
-    removed=replaced(
-        "going on with a Turn that was left running, instead of beginning it anew",
+    removed=guard(
         "oncemore.engine.reconciliation._settle_run",
         begun_anew,
+        "going on with a Turn that was left running, instead of beginning it anew",
     ),
 )
 def test_K13_after_a_crash_the_same_look_gives_the_same_answer(d: Desk) -> None:
@@ -338,10 +328,10 @@ def test_K13_after_a_crash_the_same_look_gives_the_same_answer(d: Desk) -> None:
     "K14",
     "An answer that ends done because its stream broke is no complete answer, and no cancelled tail either.",
     on=ON,
-    removed=replaced(
-        "telling a broken stream from an answer's own end",
+    removed=guard(
         "oncemore.adapters.antigravity.conversation.NORMAL_STOPS",
         NORMAL_STOPS | {"CLIENT_STREAM_ERROR"},
+        "telling a broken stream from an answer's own end",
     ),
 )
 def test_K14_an_answer_whose_stream_broke_is_no_complete_answer(d: Desk) -> None:

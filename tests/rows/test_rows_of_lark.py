@@ -11,7 +11,8 @@ import peewee as pw
 import pytest
 from tests.adapters.feishu.fake import HOUR, FakeLark
 from tests.adapters.wiring.conftest import SECRET, Chat, chatting
-from tests.rows.antigravity_world import Killed, refusal, replaced
+from tests.rows.antigravity_world import Killed, refusal
+from tests.rows.removals import guard
 from tests.rows.row import Removal, row
 
 from oncemore.engine import deliveries, texts
@@ -109,10 +110,10 @@ def _send_anew_what_does_not_show(context: Context, delivery: Delivery) -> bool:
     "L1",
     "A reply that was sent and does not show yet is not delivered; it is read again later and not sent again.",
     on=ON,
-    removed=replaced(
-        "reading a sent reply back until it shows, instead of sending it anew",
+    removed=guard(
         "oncemore.engine.deliveries._verify",
         _send_anew_what_does_not_show,
+        "reading a sent reply back until it shows, instead of sending it anew",
     ),
 )
 def test_L01_a_reply_that_does_not_show_is_read_again_and_not_sent_again(talk: Talk) -> None:
@@ -122,10 +123,10 @@ def test_L01_a_reply_that_does_not_show_is_read_again_and_not_sent_again(talk: T
     assert (talk.posts, talk.replies(request)) == (1, ["Two parts."])
 
 
-KEY_FOR_EVER = replaced(
-    "the end of the time in which Lark keeps one reply under a key",
+KEY_FOR_EVER = guard(
     "oncemore.engine.deliveries._within_key_window",
     lambda context, delivery: True,
+    "the end of the time in which Lark keeps one reply under a key",
 )
 
 
@@ -161,8 +162,8 @@ def _only_with_a_name(context: Context, delivery: Delivery, receipt: Receipt, pr
     "L3",
     "A reply that Lark took without naming it is a receipt without a name, and is never sent again.",
     on=ON,
-    removed=replaced(
-        "taking a receipt without a name for a receipt", "oncemore.engine.deliveries._store_receipt", _only_with_a_name
+    removed=guard(
+        "oncemore.engine.deliveries._store_receipt", _only_with_a_name, "taking a receipt without a name for a receipt"
     ),
 )
 def test_L03_a_reply_that_was_taken_without_a_name_is_never_sent_again(talk: Talk) -> None:
@@ -220,10 +221,10 @@ def test_L05_what_lark_would_not_take_as_it_stands_is_dealt_with_before_any_post
         assert "<at" not in posted and posted.endswith(" Two parts.")
 
 
-MAY_ALWAYS = replaced(
-    "reading message and grant once more before a post",
+MAY_ALWAYS = guard(
     "oncemore.engine.deliveries._may_send",
     lambda context, row, session: None,
+    "reading message and grant once more before a post",
 )
 
 

@@ -12,7 +12,7 @@ from tests.adapters.antigravity.fake import Look, asked, command, planned
 from tests.adapters.antigravity.stand import Stand
 from tests.adapters.antigravity.stand import values as of_antigravity
 from tests.adapters.codex.stage import Fake, Stage, values
-from tests.rows.antigravity_world import read_once, replaced, the_first_page
+from tests.rows.removals import guard, read_once, the_first_page
 from tests.rows.row import row
 
 from oncemore.adapters.antigravity.conversation import Conversation
@@ -73,9 +73,7 @@ def _as_codex_likes(
     "N1",
     "A thread's turns are asked for with all of their items, because Codex leaves most of them out by itself.",
     on="real Codex",
-    removed=replaced(
-        "asking for turns with all of their items", "oncemore.adapters.codex.reading._page", _as_codex_likes
-    ),
+    removed=guard("oncemore.adapters.codex.reading._page", _as_codex_likes, "asking for turns with all of their items"),
 )
 def test_N01_turns_are_asked_for_with_all_of_their_items(stage: Stage) -> None:
     def script(request: ModelRequest) -> Script:
@@ -113,8 +111,8 @@ def _answered(name: str) -> dict[str, Any]:
     "N2",
     "A history of which a later page could not be read is used as none: it is partial, and nothing is absent from it.",
     on="fake Codex",
-    removed=replaced(
-        "counting a history only when its last page was read", "oncemore.adapters.codex.reading._page", _until_it_fails
+    removed=guard(
+        "oncemore.adapters.codex.reading._page", _until_it_fails, "counting a history only when its last page was read"
     ),
 )
 def test_N02_a_history_whose_second_page_fails_proves_nothing(fake: Fake) -> None:
@@ -145,7 +143,7 @@ def _active_or_idle(found: tuple[History, Mapping[str, Any]] | None, held: Held)
     "N3",
     "A thread whose status is an error or an unknown word is not idle while no end of the turn is recorded.",
     on="real Codex",
-    removed=replaced("taking only known words for rest", "oncemore.adapters.codex.facts._run_state", _active_or_idle),
+    removed=guard("oncemore.adapters.codex.facts._run_state", _active_or_idle, "taking only known words for rest"),
 )
 @pytest.mark.parametrize("word", ["systemError", "unheardOf"])
 def test_N03_an_unknown_or_broken_status_is_not_idle(stage: Stage, monkeypatch: pytest.MonkeyPatch, word: str) -> None:
@@ -165,10 +163,10 @@ def _as_it_is_listed(server: LanguageServer, cascade_id: str, known: Collection[
     "N4",
     "An empty list of conversations proves no absence: the conversation itself is read, and the message found in it.",
     on="fake language server",
-    removed=replaced(
-        "reading the conversation itself instead of the list",
+    removed=guard(
         "oncemore.adapters.antigravity.reading.look",
         _as_it_is_listed,
+        "reading the conversation itself instead of the list",
     ),
 )
 def test_N04_an_empty_list_of_conversations_proves_no_absence(stand: Stand) -> None:
@@ -187,8 +185,8 @@ def test_N04_an_empty_list_of_conversations_proves_no_absence(stand: Stand) -> N
     "N5",
     "A conversation that the server cuts short is caught by the number of steps, and proves neither end nor absence.",
     on="fake language server",
-    removed=replaced(
-        "reading on until all steps are there", "oncemore.adapters.antigravity.reading._read", the_first_page
+    removed=guard(
+        "oncemore.adapters.antigravity.reading._read", the_first_page, "reading on until all steps are there"
     ),
 )
 def test_N05_a_conversation_that_is_cut_short_is_caught_by_its_number_of_steps(stand: Stand) -> None:
@@ -204,7 +202,7 @@ def test_N05_a_conversation_that_is_cut_short_is_caught_by_its_number_of_steps(s
     "N6",
     "A tool that ran between the status and the steps is seen: status and steps are read twice and must be the same.",
     on="fake language server",
-    removed=replaced("reading status and steps a second time", "oncemore.adapters.antigravity.reading.look", read_once),
+    removed=guard("oncemore.adapters.antigravity.reading.look", read_once, "reading status and steps a second time"),
 )
 def test_N06_a_tool_that_ran_between_two_readings_is_seen(stand: Stand) -> None:
     before = Look([ASKED, planned("", calls=["call-1"])])

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.engine.executor.world import BACKOFF, CONTINUES, World, reported, turn_of_another_program
+from tests.engine.executor.world import BACKOFF, World, reported, turn_of_another_program
+from tests.rows.continuation_world import CODEX, continuations, run
 from tests.rows.removals import gate, guard
 from tests.rows.row import row
 
@@ -19,24 +20,9 @@ from oncemore.adapters.demo.model import Call, ModelRequest, Say, Script, Shell,
 from oncemore.engine import intake, response
 from oncemore.engine.ports import Thread
 
-CODEX = "real Codex"
 EFFECTS = gate(
     "effects-ended", "effects-settled", "nothing-in-background", "floor/effects", "floor/background", "native-idle"
 )
-
-
-def run(w: World, *offsets: int) -> None:
-    """One worker of this process, until nothing is due at each of the offsets of the clock."""
-    with w.worker() as worker:
-        for offset in offsets:
-            w.offset = offset
-            while worker.run_due():
-                pass
-
-
-def continuations(w: World) -> int:
-    """How many requests the model got with a continuation's input."""
-    return sum(CONTINUES in entry.last_user for entry in w.model.requests)
 
 
 def nothing_continued(w: World, calls: int = 2, turns: int = 1) -> None:

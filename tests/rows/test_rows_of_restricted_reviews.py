@@ -29,7 +29,7 @@ from tests.rows.steward_world import (
     run,
 )
 
-from oncemore.adapters.demo.model import Call, ModelRequest, Patch, Say, Script, Shell
+from oncemore.adapters.demo.model import Call, ModelRequest, Patch, Say, Script
 from oncemore.engine import dispatch, facts, prompts, response
 from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.ports import SessionView
@@ -109,15 +109,15 @@ def test_E12_capacity_that_went_away_is_waited_for(steward: World) -> None:
 @pytest.mark.parametrize(
     "deed",
     [
-        Shell("echo x > written.md"),
+        Call("exec_command", {"cmd": "echo x > written.md", "sandbox_permissions": "require_escalated"}),
         Patch("*** Begin Patch\n*** Add File: written.md\n+x\n*** End Patch"),
         Call("spawn_agent", {"task": "write it"}),
     ],
-    ids=["write", "patch", "delegate"],
+    ids=["out-of-the-sandbox", "patch", "delegate"],
 )
 @row(
     "E13",
-    "A review that tries to write or to hand work on changes nothing, and its answer is not delivered.",
+    "A review that writes, asks for more than reading or hands work on changes nothing; its answer is not delivered.",
     on=CODEX,
     removed=guard(
         "oncemore.engine.running._rejection",
@@ -125,7 +125,7 @@ def test_E12_capacity_that_went_away_is_waited_for(steward: World) -> None:
         "that a review is checked before its answer counts",
     ),
 )
-def test_E13_a_review_that_does_more_than_read_is_rejected(steward: World, deed: Shell | Patch | Call) -> None:
+def test_E13_a_review_that_does_more_than_read_is_rejected(steward: World, deed: Patch | Call) -> None:
     steward.ask(QUESTION)
     reviewing(steward, [deed, Say("I wrote it down.")])
     run(steward, *TRIES, LATER, LATER + HOUR)

@@ -1,4 +1,4 @@
-"""Rows Q: what people say is taken in once, waits in its own place, and is neither moved, lost nor done twice."""
+"""Rows Q: what was taken in runs in its own place, and is neither lost, done twice nor ended by another stop."""
 
 from __future__ import annotations
 
@@ -7,27 +7,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.adapters.feishu.fake import FakeLark
-from tests.adapters.wiring.conftest import SECRET, Chat, chatting
-from tests.engine.executor.world import KEY, World, world
-from tests.rows.antigravity_world import FINAL, WORKING, Desk, Killed, begun_anew, desk, refusal, replaced
+from tests.engine.executor.world import World
+from tests.rows.antigravity_world import FINAL, WORKING, Desk, Killed, desk
+from tests.rows.removals import begun_anew, guard
 from tests.rows.row import Removal, row
 
 from oncemore.adapters.codex import failure
 from oncemore.adapters.demo.model import Fail, Say
-from oncemore.adapters.feishu.events import EventRefused
 from oncemore.adapters.grants import ConfiguredGrants
 from oncemore.adapters.inbox import Inbox
-from oncemore.adapters.wiring import Arrived
-from oncemore.engine import deliveries, dispatch, intake, prompts, texts
+from oncemore.engine import deliveries, dispatch, intake, prompts
 from oncemore.engine.context import Context
 from oncemore.engine.crashpoints import CrashPoint
-from oncemore.engine.errors import Conflict, Refused
 from oncemore.engine.journal import Journal
 from oncemore.engine.ports import GrantReading, GrantRef, Search, SourceRef
 from oncemore.engine.tables import Request, Session, Turn
 
-LANGUAGE_SERVER, LARK = "fake language server", "fake Lark"
+LANGUAGE_SERVER = "fake language server"
 HOUR = 3_600_000
 
 
@@ -38,66 +34,11 @@ def d(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken_out: Callable[[obje
         yield made
 
 
-@pytest.fixture
-def chat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken_out: Callable[[object], None]) -> Iterator[Chat]:
-    monkeypatch.setenv(SECRET, FakeLark.app_secret)
-    tmp_path.chmod(0o755)
-    with chatting(tmp_path) as made:
-        taken_out(made)
-        yield made
-
-
-@pytest.fixture
-def w(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, taken_out: Callable[[object], None]) -> Iterator[World]:
-    monkeypatch.setenv(KEY, "none")
-    with world(tmp_path) as made:
-        taken_out(made)
-        yield made
-
-
-def _whatever_it_says(session: str, arrival: intake.Arrival) -> str | None:
-    found = intake.known(Session.get_by_id(session).source, arrival.message)
-    return None if found is None else str(found.id)
-
-
-@row(
-    "Q1",
-    "The same message with other content is refused, and the first content is what is done.",
-    on=LANGUAGE_SERVER,
-    removed=replaced(
-        "comparing a message that comes again with what was taken in", "oncemore.engine.intake.again", _whatever_it_says
-    ),
-)
-def test_Q01_the_same_message_with_other_content_is_refused(d: Desk) -> None:
-    d.server.after_send(WORKING, FINAL)
-    request = d.ask("How many parts?")
-    with d.w.house() as house:
-        row = Request.get_by_id(request)
-        other = intake.Arrival(message=row.message, sender="ann", text="Delete them all.")
-        assert "other content" in refusal(lambda: intake.accept(house.journal, row.session, other), Conflict)
-    d.work()
-    (sent,) = d.server.sends
-    assert sent["items"][0]["text"].startswith("How many parts?")
-
-
-@row(
-    "Q2",
-    "The twenty-first message that would wait is refused with the reason, and nothing of it is kept.",
-    on=LARK,
-    removed=replaced("the number of places in a queue", "oncemore.engine.queueing.PLACES", 1_000),
-)
-def test_Q02_the_twenty_first_message_that_would_wait_is_refused(chat: Chat) -> None:
-    for number in range(20):
-        chat.say(f"Question {number}?")
-    assert "20 messages already wait" in refusal(lambda: chat.say("One more?"), Conflict)
-    assert (Request.select().count(), Turn.select().count()) == (20, 20)
-
-
 @row(
     "Q3",
     "A message that waited for its turn for an hour is never executed, and its person is told so once.",
     on=LANGUAGE_SERVER,
-    removed=replaced("the end of a message's time in the queue", "oncemore.engine.queueing.expire", lambda *_: []),
+    removed=guard("oncemore.engine.queueing.expire", lambda *_: [], "the end of a message's time in the queue"),
 )
 def test_Q03_a_message_that_waited_for_an_hour_is_never_executed_and_told_once(d: Desk) -> None:
     d.server.after_send(WORKING, FINAL)
@@ -124,7 +65,7 @@ def _claim_the_next(context: Context, session: str, request: str) -> Turn | None
     "Q4",
     "While a Turn runs, no other Turn of the conversation is claimed.",
     on=LANGUAGE_SERVER,
-    removed=replaced("the look at the Turn that runs", "oncemore.engine.dispatch.claim", _claim_the_next),
+    removed=guard("oncemore.engine.dispatch.claim", _claim_the_next, "the look at the Turn that runs"),
 )
 def test_Q04_while_a_turn_runs_no_other_is_claimed(d: Desk) -> None:
     d.server.after_send(WORKING, WORKING, FINAL)
@@ -145,125 +86,14 @@ def test_Q04_while_a_turn_runs_no_other_is_claimed(d: Desk) -> None:
     assert d.books() == (2, 0)
 
 
-def _in_an_open_conversation(source: str, message: str) -> Request | None:
-    sessions = Session.select(Session.id).where(Session.source == source, Session.left_at.is_null())
-    found = Request.get_or_none(Request.message == message, Request.session.in_(sessions))
-    assert found is None or isinstance(found, Request)
-    return found
-
-
-ONLY_OPEN = replaced(
-    "looking for a message in the conversations that were left, too",
-    "oncemore.engine.intake.known",
-    _in_an_open_conversation,
-)
-
-
-@row(
-    "Q5",
-    "A message that is told of again after its conversation was left stays there; it is not moved to the next one.",
-    on=LARK,
-    removed=ONLY_OPEN,
-)
-def test_Q05_a_message_told_of_again_stays_in_the_conversation_that_was_left(chat: Chat) -> None:
-    first = chat.say("write two parts")
-    message = chat.lark.book[0].id
-    chat.say("/new")
-    later = chat.say("something else")
-    assert chat.house.arrive(chat.event(message, "e-2")) == Arrived("same", first.request)
-    assert Request.get_by_id(first.request).session != Request.get_by_id(later.request).session
-    assert Turn.select().count() == 2
-
-
-@row(
-    "Q6",
-    "A `/new` that is told of again leaves a conversation that was begun after it alone.",
-    on=LARK,
-    removed=ONLY_OPEN,
-)
-def test_Q06_a_new_told_of_again_leaves_the_later_conversation_alone(chat: Chat) -> None:
-    chat.say("write two parts")
-    new = chat.say("/new")
-    event = chat.event(chat.lark.book[1].id, "e-2")
-    later = chat.say("something else")
-    assert chat.house.arrive(event) == Arrived("same", new.request)
-    row = Request.get_by_id(later.request)
-    assert (row.state, Session.get_by_id(row.session).state) == ("open", "open")
-
-
-def _as_it_was_granted(monkeypatch: pytest.MonkeyPatch, made: Any) -> None:
-    """Grants are read from a copy of the configuration of this moment."""
-    folder: Path = made.folder
-    copy = folder / "as-it-was.yaml"
-    copy.write_bytes((folder / "oncemore.yaml").read_bytes())
-    copy.chmod(0o600)
-    clock = made.clock if isinstance(made, Chat) else made.now
-    grant, read = ConfiguredGrants.grant, ConfiguredGrants.read
-    then = ConfiguredGrants(copy, clock)
-    monkeypatch.setattr(ConfiguredGrants, "grant", lambda grants, workspace: grant(then, workspace))
-    monkeypatch.setattr(ConfiguredGrants, "read", lambda grants, ref: read(then, ref))
-
-
-GRANT_ONCE = Removal("reading the grant anew each time", _as_it_was_granted)
-
-
-@row(
-    "Q7",
-    "A grant that is taken back before a message is taken in lets nothing in: no conversation, and nothing written.",
-    on=LARK,
-    removed=GRANT_ONCE,
-)
-def test_Q07_a_grant_taken_back_before_the_message_is_taken_in_lets_nothing_in(chat: Chat) -> None:
-    event = chat.event(chat.lark.post("oc_private", "ou_ann", "write two parts"))
-    file = chat.house.configuration.file
-    text = file.read_text()
-    file.write_text(text[: text.index("workspaces:")] + "workspaces: {}\n")
-    assert "no workspace" in refusal(lambda: chat.house.arrive(event), Refused)
-    assert (Session.select().count(), Request.select().count(), Turn.select().count()) == (0, 0, 0)
-
-
-@row(
-    "Q8",
-    "A message that is told of again is as much without its grant as the first time: it starts nothing.",
-    on=LANGUAGE_SERVER,
-    removed=GRANT_ONCE,
-)
-def test_Q08_a_message_told_of_again_after_the_grant_is_gone_starts_nothing(d: Desk) -> None:
-    d.server.after_send(WORKING, FINAL)
-    request = d.ask()
-    row = d.w.row("select * from request")
-    d.w.revoke()
-    with d.w.house() as house:
-        again = intake.Arrival(message=row["message"], sender="ann", text="How many parts?")
-        assert intake.accept(house.journal, row["session"], again) == request
-    d.work(0, HOUR)
-    assert d.books() == (0, 0)
-    assert d.w.row("select held from request")["held"] == "not started: grant.state is revoked"
-
-
-@row(
-    "Q9",
-    "A reference that leads elsewhere is refused before anything is locked, looked up or written.",
-    on=LARK,
-    removed=replaced("the form of an id", "oncemore.adapters.feishu.events.safe_id", lambda value: True),
-)
-@pytest.mark.parametrize("field", ["message_id", "chat_id"])
-def test_Q09_a_reference_that_leads_elsewhere_is_refused_before_anything_else(chat: Chat, field: str) -> None:
-    message = chat.lark.post("oc_private", "ou_ann", "write two parts")
-    asked = list(chat.lark.seen)
-    assert refusal(lambda: chat.house.arrive(chat.event(message, **{field: "../../etc/passwd"})), EventRefused)
-    assert chat.lark.seen == asked
-    assert (Session.select().count(), Request.select().count()) == (0, 0)
-
-
 @row(
     "Q10",
     "A Turn whose worker died between the runtime's end and its own is completed at the next start, with one reply.",
     on=LANGUAGE_SERVER,
-    removed=replaced(
-        "going on with a Turn that was left running, instead of beginning it anew",
+    removed=guard(
         "oncemore.engine.reconciliation._settle_run",
         begun_anew,
+        "going on with a Turn that was left running, instead of beginning it anew",
     ),
 )
 def test_Q10_a_turn_whose_worker_died_at_its_end_is_completed_with_one_reply(d: Desk) -> None:
@@ -349,42 +179,6 @@ def test_Q12_an_overload_is_told_once_and_not_retried_and_the_thread_goes_on(w: 
     assert w.first_turn(second)["native_thread"] == w.first_turn(first)["native_thread"]
 
 
-@row(
-    "Q13",
-    "The same message under another event is taken in once.",
-    on=LARK,
-    removed=replaced(
-        "knowing a message that was taken in before",
-        "oncemore.adapters.wiring.House._known",
-        lambda house, source, event: None,
-    ),
-)
-def test_Q13_the_same_message_under_another_event_is_taken_in_once(chat: Chat) -> None:
-    first = chat.say("write two parts")
-    again = chat.house.arrive(chat.event(chat.lark.book[0].id, "e-2"))
-    assert again == Arrived("same", first.request)
-    assert (Request.select().count(), Turn.select().count()) == (1, 1)
-
-
-@row(
-    "Q14",
-    "A message that is told of again with other content is recorded as changed, and changes nothing.",
-    on=LARK,
-    removed=replaced(
-        "comparing a message that is told of again with what was taken in",
-        "oncemore.adapters.feishu.classify",
-        lambda event, digest: "same",
-    ),
-)
-def test_Q14_a_message_told_of_again_with_other_content_changes_nothing(chat: Chat) -> None:
-    first = chat.say("write two parts")
-    message = chat.lark.book[0].id
-    chat.lark.edit(message, "delete everything")
-    assert chat.house.arrive(chat.event(message, "e-2")) == Arrived("changed", first.request)
-    (turn,) = Turn.select()
-    assert texts.fetch(turn.input_digest).startswith("write two parts")
-
-
 def _gone_when_unreadable(monkeypatch: pytest.MonkeyPatch, _: object) -> None:
     read = ConfiguredGrants.read
 
@@ -450,7 +244,7 @@ STOP = intake.stop
     "Q16",
     "A stop hits what it was meant for and nothing else, and waits for no reply that does not show yet.",
     on=LANGUAGE_SERVER,
-    removed=replaced("the one target of a stop", "oncemore.engine.intake.stop", _everything),
+    removed=guard("oncemore.engine.intake.stop", _everything, "the one target of a stop"),
 )
 def test_Q16_a_stop_hits_its_target_alone_while_an_earlier_reply_does_not_show(d: Desk) -> None:
     for looks in ((WORKING, FINAL), (WORKING, WORKING), (WORKING, FINAL)):

@@ -83,6 +83,7 @@ class RuntimeEntry:
         server, harness: exactly one is set for antigravity, none for codex.
         markers: the states that mark a closed part of an interrupted answer; None for the usual ones.
         skew: by how many milliseconds the runtime's clock may differ from ours; None for the usual tolerance.
+        result_steps, result_bytes: how much of an interrupted turn's results may be reviewed; None for the usual bound.
     """
 
     home: Path
@@ -94,6 +95,8 @@ class RuntimeEntry:
     harness: HarnessEntry | None = None
     markers: tuple[str, ...] | None = None
     skew: int | None = None
+    result_steps: int | None = None
+    result_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

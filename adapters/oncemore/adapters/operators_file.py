@@ -231,6 +231,11 @@ class _Harness(_Written):
     confined: bool = False
 
 
+class _Results(_Written):
+    steps: Annotated[int, Field(ge=1, lt=2**31)] | None = None
+    bytes: Annotated[int, Field(ge=1, lt=2**31)] | None = None
+
+
 class _Antigravity(_Runtime):
     server: ServerUrl | None = None
     token: _Secret | None = None
@@ -238,6 +243,7 @@ class _Antigravity(_Runtime):
     harness: _Harness | None = None
     markers: Annotated[list[Name] | None, Field(min_length=1)] = None
     skew: Span | None = None
+    results: _Results = _Results()
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
@@ -267,6 +273,8 @@ class _Antigravity(_Runtime):
             harness=harness,
             markers=None if self.markers is None else tuple(self.markers),
             skew=self.skew,
+            result_steps=self.results.steps,
+            result_bytes=self.results.bytes,
         )
 
 

@@ -273,11 +273,13 @@ def _codex(entry: RuntimeEntry, clock: Callable[[], int]) -> Runtime:
 
 
 def _antigravity(entry: RuntimeEntry, wire: Wire, stack: ExitStack, clock: Callable[[], int]) -> Runtime:
-    from oncemore.adapters.antigravity.material import MARKERS, SKEW_MS, Terms
+    from oncemore.adapters.antigravity.material import BYTES, MARKERS, SKEW_MS, STEPS, Terms
 
     terms = Terms(
         markers=MARKERS if entry.markers is None else frozenset(entry.markers),
         skew_ms=SKEW_MS if entry.skew is None else entry.skew,
+        steps=STEPS if entry.result_steps is None else entry.result_steps,
+        bytes=BYTES if entry.result_bytes is None else entry.result_bytes,
     )
     if entry.server is not None:
         from oncemore.adapters.antigravity.language_server import AntigravityRuntime

@@ -6,7 +6,7 @@ from oncemore.engine import events, facts, inputs, judging
 from oncemore.engine.context import Context, due, lock
 from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.decision import Pass
-from oncemore.engine.errors import Conflict, FactsChanged, PortError
+from oncemore.engine.errors import Conflict, FactsChanged, OtherThanDecided, PortError
 from oncemore.engine.intake import random_word
 from oncemore.engine.queueing import queue_turn
 from oncemore.engine.tables import Attempt, Request, Turn
@@ -33,8 +33,14 @@ def admit(context: Context, request: str) -> None:
     enqueue(context, request)
 
 
-def enqueue(context: Context, request: str) -> None:
+def enqueue(context: Context, request: str) -> bool:
     """Put the reserved Turn into the Session's queue; the very same one that is there already is adopted.
+
+    Returns:
+        Whether there may be more to do at once; not where its input is waited for.
+
+    The try is spent without a model where what it would be handed is other than what was decided on, or could not be
+    read for as long as its policy waits.
 
     Raises:
         Conflict: a Turn of that identity is there with other content; nothing is overwritten.
@@ -42,14 +48,20 @@ def enqueue(context: Context, request: str) -> None:
     word = random_word()
     try:
         text = inputs.recovery_input(context, request, word)
+    except OtherThanDecided as error:
+        _spend(context, request, str(error))
+        return True
     except PortError:
+        if _patience_is_over(context, request):
+            _spend(context, request, "patience")
+            return True
         with context.journal.transaction():
             due(request, context.journal.advance_clock().ms + context.settings.retry_outside)
-        return
+        return False
     with context.journal.transaction():
         attempt = Attempt.get_or_none(Attempt.request == request, Attempt.open == True)  # noqa: E712
         if attempt is None:
-            return  # a person closed the Request meanwhile
+            return True  # a person closed the Request meanwhile
         lock(Request.get_by_id(request).session)
         now = context.journal.advance_clock().ms
         there = Turn.get_or_none(Turn.id == attempt.turn)
@@ -59,6 +71,29 @@ def enqueue(context: Context, request: str) -> None:
             raise Conflict(f"the Turn {attempt.turn} is in the queue with other content")
         due(request, now)
     context.checkpoint(CrashPoint.AFTER_ENQUEUE, request)
+    return True
+
+
+def _patience_is_over(context: Context, request: str) -> bool:
+    patience = context.rules.patience(events.latest(request, "reserved")["policy"])
+    attempt = Attempt.get_or_none(Attempt.request == request, Attempt.open == True)  # noqa: E712
+    return attempt is not None and patience is not None and context.journal.now().ms - attempt.reserved_at >= patience
+
+
+def _spend(context: Context, request: str, reason: str) -> None:
+    """End the reserved Attempt, whose Turn is in no queue: it stays used."""
+    with context.journal.transaction():
+        lock(Request.get_by_id(request).session)
+        now = context.journal.advance_clock().ms
+        attempt = Attempt.get_or_none(Attempt.request == request, Attempt.open == True)  # noqa: E712
+        if attempt is None:
+            return  # a person closed the Request meanwhile
+        Attempt.update(state="withdrawn", open=False, reason=reason, settled_at=now).where(
+            Attempt.request == request,
+            Attempt.open == True,  # noqa: E712
+        ).execute()
+        due(request, now)
+        events.append(request, "withdrawn", now, turn=attempt.turn, reason=reason)
 
 
 def _reserve(context: Context, request: str, judgement: Pass, known: facts.JournalFacts) -> None:

@@ -12,7 +12,8 @@ OncemoreError
     ├── Unreadable          E301
     ├── Busy                E302  somebody else holds the native writer lock
     ├── Refused             E303  the outside answered no, and did nothing
-    └── Uncertain           E304  no answer; it may or may not have happened
+    ├── Uncertain           E304  no answer; it may or may not have happened
+    └── OtherThanDecided    E305  what was read is other than what was decided on
 """
 
 from __future__ import annotations
@@ -96,3 +97,9 @@ class Uncertain(PortError):
     """No answer arrived: the call may or may not have had its effect."""
 
     code = "E304"
+
+
+class OtherThanDecided(PortError):
+    """What was read is other than what was decided on: it was read, and is not used."""
+
+    code = "E305"

@@ -57,8 +57,7 @@ def _step(context: Context, request: str) -> bool:
     if pending is not None:
         return deliveries.deliver(context, pending)
     if Attempt.select().where(Attempt.request == request, Attempt.open == True).exists() and not _queued(request):  # noqa: E712
-        admission.enqueue(context, request)
-        return True
+        return admission.enqueue(context, request)
     if _queued(request):
         return _run_next(context, row.session, request)
     return _conclude(context, row)

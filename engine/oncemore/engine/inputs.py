@@ -6,8 +6,11 @@ left. Nothing else ever goes in.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from oncemore.engine import events, facts, prompts, texts
 from oncemore.engine.context import Context
+from oncemore.engine.errors import OtherThanDecided
 from oncemore.engine.intake import random_word
 from oncemore.engine.tables import Request, Session
 
@@ -16,7 +19,8 @@ def recovery_input(context: Context, request: str, word: str) -> str:
     """The input of the Attempt that is reserved for the Request.
 
     Raises:
-        PortError: what an earlier try left cannot be read.
+        OtherThanDecided: what an earlier try left is other than what the policy reviews.
+        PortError: it cannot be read.
         NotFound: the message is no longer kept.
     """
     policy = events.latest(request, "reserved")["policy"]
@@ -37,7 +41,10 @@ def material_stands(context: Context, request: str, text: str) -> bool:
         PortError: it cannot be read.
     """
     kind = context.rules.material(events.latest(request, "reserved")["policy"])
-    left = _material(context, request, kind)
+    try:
+        left = _material(context, request, kind)
+    except OtherThanDecided:
+        return False
     return left is None or f"\n{left}\n" in text
 
 
@@ -45,4 +52,17 @@ def _material(context: Context, request: str, kind: str) -> str | None:
     if kind == "none":
         return None
     session = Session.get_by_id(Request.get_by_id(request).session)
-    return context.runtime(session).material(facts.session_view(session.id), facts.turn_view(facts.last_ended(request)))
+    turn = facts.turn_view(facts.last_ended(request))
+    return _exactly(context.runtime(session).material(facts.session_view(session.id), turn), kind)
+
+
+def _exactly(left: Mapping[str, str], kind: str) -> str:
+    """The text of the one kind; a runtime that gives another kind, one more, or no text gives nothing to review.
+
+    Raises:
+        OtherThanDecided: it does.
+    """
+    text = left.get(kind)
+    if set(left) != {kind} or not isinstance(text, str) or not text:
+        raise OtherThanDecided(f"an earlier try left {' and '.join(sorted(left)) or 'nothing'}, not {kind} alone")
+    return text

@@ -366,11 +366,14 @@ def _material(name: str, type_: FactType, meaning: str, values: str = "", unit: 
 
 _MATERIAL = (
     _material(
-        "material.kind", "enum", "What of the unfinished answer could be read.", "none visible_response visible_results"
+        "material.kind",
+        "enum",
+        "What is left of the unfinished answer: its own last text, else what its tools gave back by then.",
+        "none visible_response visible_results",
     ),
     _material("material.segment", "enum", "Whether the part that was read has ended.", "closed open mixed"),
     _material("material.identity", "enum", "Whether the material belongs to exactly this Turn.", "matched mismatched"),
-    _material("material.tool_calls", "int", "How many tool calls the material contains.", unit="count"),
+    _material("material.tool_calls", "int", "How many tool calls were made in the part that was read.", unit="count"),
     _material("material.bytes", "int", "How long the material is in UTF-8.", unit="bytes"),
 )
 

@@ -15,7 +15,28 @@ from typing import Any
 from oncemore.adapters.demo import desk
 from oncemore.adapters.demo.desk import RAW, Cascade, Desk, Handler, asked, at, command, placed, planned, step
 
-__all__ = ["RAW", "FakeLanguageServer", "Faults", "Look", "asked", "at", "command", "planned", "step"]
+__all__ = ["RAW", "FakeLanguageServer", "Faults", "Look", "asked", "at", "command", "gave", "planned", "step", "viewed"]
+
+
+def gave(kind: str, call: str = "call-1", state: str = "DONE", *, about: RAW | None = None, **options: Any) -> RAW:
+    """A tool's step with what it was asked and gave back, each under its own name.
+
+    Args:
+        about: the one payload, such as `{"viewFile": {"content": "x"}}`; None where it was cleared away.
+    """
+    called = {"toolCall": {"id": call, "name": kind.lower()}}
+    return step(kind, state, metadata={**called, **options.pop("metadata", {})}, **(about or {}), **options)
+
+
+def viewed(content: str, call: str = "call-1", state: str = "DONE", file: str = "a.md", **options: Any) -> RAW:
+    """A file that was viewed."""
+    return gave(
+        "VIEW_FILE",
+        call,
+        state,
+        about={"viewFile": {"absolutePathUri": f"file:///notes/{file}", "endLine": 2, "content": content}},
+        **options,
+    )
 
 
 @dataclass(frozen=True)

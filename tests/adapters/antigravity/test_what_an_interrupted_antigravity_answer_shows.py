@@ -56,7 +56,7 @@ def test_a_cleared_answer_that_still_shows_is_material_of_its_turn(stand: Stand)
 
 def test_the_text_is_handed_over_with_the_digest_that_the_fact_bears_and_is_in_no_fact(stand: Stand) -> None:
     native = stand.reads(Look([ASKED, CLEARED], executors=ERROR))
-    assert stand.runtime.material(stand.session, stand.turn(native)) == DRAFT
+    assert stand.runtime.material(stand.session, stand.turn(native)) == {"visible_response": DRAFT}
     inventory = stand.inventory(native)
     evidence = inventory.readings["material.kind"].evidence
     assert evidence is not None and evidence.digest == canonical.digest(DRAFT.encode())
@@ -259,13 +259,13 @@ def test_thoughts_never_leave_the_adapter(stand: Stand) -> None:
     assert inventory.readings["material.kind"].value == "none"
     assert THOUGHT not in repr(inventory) + repr(stand.observe(native))
     stand.server.script(Look([ASKED, CLEARED], executors=ERROR))
-    assert stand.runtime.material(stand.session, stand.turn(native)) == DRAFT
+    assert stand.runtime.material(stand.session, stand.turn(native)) == {"visible_response": DRAFT}
 
 
 def test_what_was_changed_in_an_answer_is_what_shows(stand: Stand) -> None:
     changed = {**CLEARED, "plannerResponse": {"response": "as written", "modifiedResponse": "as shown"}}
     native = stand.reads(Look([ASKED, changed], executors=ERROR))
-    assert stand.runtime.material(stand.session, stand.turn(native)) == "as shown"
+    assert stand.runtime.material(stand.session, stand.turn(native)) == {"visible_response": "as shown"}
 
 
 def test_an_answer_that_changes_between_two_readings_is_no_material(stand: Stand) -> None:

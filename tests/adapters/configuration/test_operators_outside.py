@@ -34,6 +34,7 @@ runtimes:
       workspace_write: {model: m}
     markers: [CLEARED, TRUNCATED]
     skew: 2s
+    results: {bytes: 9000}
 reviews: codex
 sources:
   team:
@@ -95,6 +96,7 @@ def test_everything_outside_is_read_as_it_is_written(tmp_path: Path) -> None:
         server=server,
         markers=("CLEARED", "TRUNCATED"),
         skew=2_000,
+        result_bytes=9_000,
     )
     assert found.reviews == "codex"
     assert found.sources == {
@@ -142,6 +144,7 @@ def test_what_is_left_out_is_not_configured(tmp_path: Path) -> None:
         ("    server: https", "    binary: x\n    server: https", "binary", "not known here"),
         ("    server: https", "    harness: {model: m, base_url: https://m}\n    server: https", None, "one of both"),
         ("[CLEARED, TRUNCATED]", "[]", "[]", "at least one"),
+        ("bytes: 9000", "bytes: 0", "0", "1 or more"),
         ("skew: 2s", "skew: 2", "2", "with its unit"),
         ("https://status.example/v1", "http://status.example/v1", None, "not an address to ask"),
         ("https://status.example/v1", "https://u:p@status.example/v1", None, "not an address to ask"),

@@ -125,6 +125,13 @@ class World:
         )
         self.configuration.chmod(0o600)
 
+    def use(self, policies: Path) -> None:
+        """From now on with these policies; everything else stays as it is configured."""
+        line = f"policies: {self.policies}\n"
+        text = self.configuration.read_text().replace(line, "")
+        self.policies = policies
+        self.configuration.write_text(f"policies: {policies}\n{text}")
+
     def revoke(self) -> None:
         text = self.configuration.read_text()
         self.configuration.write_text(text[: text.index("workspaces:")] + "workspaces: {}\n")

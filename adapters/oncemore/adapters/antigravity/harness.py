@@ -112,9 +112,9 @@ class HarnessRuntime:
         quiet = all(read.run_state == "idle" for read in seen.conversations)
         return inventory.take(seen, turn, self._terms, settled=quiet)
 
-    def material(self, session: SessionView, turn: TurnView) -> str:
+    def material(self, session: SessionView, turn: TurnView) -> dict[str, str]:
         """See `Runtime.material`. It is read now, and only what is closed and proven to be the Turn's is given."""
-        return material.take(self._seen(session, turn), turn, self._terms).text
+        return material.take(self._seen(session, turn), turn, self._terms)
 
     def restricted(self, session: SessionView) -> Reading:
         """See `Runtime.restricted`. The process does not report which tools it was given."""

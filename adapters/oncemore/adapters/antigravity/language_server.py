@@ -103,9 +103,9 @@ class AntigravityRuntime:
             self._mine.started.setdefault(turn.native, _Started(turn.client_id, session.client_ids))
         return inventory.take(seen, turn, self._terms, settled=not missing)
 
-    def material(self, session: SessionView, turn: TurnView) -> str:
+    def material(self, session: SessionView, turn: TurnView) -> dict[str, str]:
         """See `Runtime.material`. It is read now, and only what is closed and proven to be the Turn's is given."""
-        return material.take(self._look(session, turn), turn, self._terms).text
+        return material.take(self._look(session, turn), turn, self._terms)
 
     def restricted(self, session: SessionView) -> Reading:
         """See `Runtime.restricted`. The server reports no limits."""

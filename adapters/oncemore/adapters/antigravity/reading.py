@@ -15,6 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from oncemore.adapters.antigravity import results
 from oncemore.adapters.antigravity.conversation import Conversation
 from oncemore.adapters.antigravity.server import LanguageServer
 from oncemore.adapters.antigravity.steps import KINDS, REASONS, STATES, Executor, Step, word
@@ -145,9 +146,17 @@ def _step(index: int, raw: Mapping[str, Any]) -> Step:
         ),
         call=_text(_object(about, "toolCall"), "id"),
         stop=word(planned.get("stopReason"), "STOP_REASON_", {}),
+        result=_result(kind, raw),
         failed=kind == "RUN_COMMAND" and state == "DONE" and exit_code != 0,
         waits_for=_waits_for(raw, kind, state),
     )
+
+
+def _result(kind: str, raw: Mapping[str, Any]) -> results.Result | None:
+    try:
+        return results.of_message(kind, raw)
+    except ValueError as error:
+        raise _Flaw(f"the language server gave {error}") from None
 
 
 def _waits_for(raw: Mapping[str, Any], kind: str, state: str) -> str:

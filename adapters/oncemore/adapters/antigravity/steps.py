@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from oncemore.adapters.antigravity.results import Result
+
 KINDS: Mapping[int, str] = {
     5: "CODE_ACTION",
     7: "GREP_SEARCH",
@@ -123,6 +125,7 @@ class Step:
         calls: ids of the tool calls that the planner makes.
         call: the id of the tool call that this step carries out; empty where it is none.
         stop: the planner's stop reason, without its prefix.
+        result: what its tool gave back, as far as that is still there; None where nothing is.
         failed: it is done and says itself that it failed (a command's exit code).
         waits_for: `approval`, `question`, or `unknown`; empty where it waits for nobody.
     """
@@ -140,6 +143,7 @@ class Step:
     calls: tuple[str, ...] = ()
     call: str = ""
     stop: str = ""
+    result: Result | None = None
     failed: bool = False
     waits_for: str = ""
 

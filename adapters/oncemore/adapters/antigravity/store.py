@@ -15,6 +15,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+from oncemore.adapters.antigravity import results
 from oncemore.adapters.antigravity.conversation import Conversation
 from oncemore.adapters.antigravity.protobuf import Message
 from oncemore.adapters.antigravity.steps import KINDS, REASONS, STATES, STOPS, Executor, Step
@@ -137,6 +138,7 @@ def _step(index: int, kind: str, state: str, payload: Message) -> Step:
         calls=tuple(call.text(1) or f"{index}/{place_}" for place_, call in enumerate(planned.messages(7))),
         call=about.message(4).text(1),
         stop=STOPS.get(stop, str(stop)) if stop else _ENDED_EARLY,
+        result=results.of_store(kind, payload),
         failed=kind == "RUN_COMMAND" and state == "DONE" and payload.message(28).number(6) != 0,
         waits_for="unknown" if state == "WAITING" else "",
     )

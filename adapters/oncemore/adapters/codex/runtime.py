@@ -91,7 +91,7 @@ class CodexRuntime:
         """See `Runtime.restricted`."""
         return inventory.restricted(self._processes, session, self._clock())
 
-    def material(self, session: SessionView, turn: TurnView) -> str:
+    def material(self, session: SessionView, turn: TurnView) -> dict[str, str]:
         """Codex keeps no part of an answer that was cut off, so there is none. Raises `Unreadable`."""
         raise Unreadable("codex keeps nothing of an answer that was cut off")
 

@@ -183,8 +183,9 @@ class Runtime(Protocol):
         What could not be read is in the readings as unknown. Raises `Unreadable` only when nothing could be said.
         """
 
-    def material(self, session: SessionView, turn: TurnView) -> str:
-        """The text that an interrupted turn left, as the `material.*` facts speak of it. Raises `Unreadable`."""
+    def material(self, session: SessionView, turn: TurnView) -> Mapping[str, str]:
+        """What an interrupted turn left, as the `material.*` facts speak of it: the text, under the word of
+        `material.kind` and under nothing else. Raises `Unreadable`."""
 
     def restricted(self, session: SessionView) -> Reading:
         """`route.restricted_profile`: whether the process that has the Session's current thread loaded, or one that
