@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tests.adapters.antigravity.fake import FakeLanguageServer, Look, command, planned
+from tests.adapters.antigravity.fake import FakeLanguageServer, Look, command, planned, viewed
 from tests.adapters.codex.scripted import install
 from tests.adapters.feishu.conftest import ANN
 from tests.adapters.feishu.fake import FakeLark
@@ -22,7 +22,7 @@ from tests.engine.executor.world import World, hanging
 from oncemore.adapters import wiring
 from oncemore.adapters.antigravity import store
 from oncemore.adapters.demo.chat import ChatModel
-from oncemore.adapters.demo.model import Drop, Fail, ModelRequest, Say, Script
+from oncemore.adapters.demo.model import Call, Drop, Fail, ModelRequest, Say, Script
 from oncemore.adapters.feishu import Event, events
 
 MINUTE = 60_000
@@ -56,6 +56,12 @@ class Story:
     said: Callable[[Path], Script] | None = None
 
 
+def looked(folder: Path) -> Call:
+    """A look into the folder, as the harness's model asks for it."""
+    said = {"toolAction": "Looking", "toolSummary": "A look"}
+    return Call("list_dir", {"DirectoryPath": str(folder), **said})
+
+
 STORIES = {
     "retry-quota": Story(("retry-quota",), (0, 6 * MINUTE), (Fail("usage_limit"), 1)),
     "retry-route": Story(("retry-route",), (0, 2 * MINUTE), (Fail("http502"), 1)),
@@ -69,6 +75,12 @@ STORIES = {
         (0, 2 * MINUTE),
         left=Look([planned(DRAFT, "CLEARED", stop="")], executors=[("ERROR", 0)]),
         said=lambda folder: Drop(DRAFT),
+    ),
+    "review-interrupted-results": Story(
+        ("review-interrupted-results",),
+        (0, 2 * MINUTE),
+        left=Look([planned("", calls=["call-1"]), viewed("one.md\ntwo.md\n")], executors=[("ERROR", 1)]),
+        said=lambda folder: [looked(folder), Fail("http500")],
     ),
     "settle-cancelled-turn": Story(
         ("settle-cancelled-turn",),
