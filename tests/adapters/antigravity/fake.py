@@ -70,6 +70,7 @@ class Faults:
         late: a message becomes a step only after so many readings.
         reset_after_cancel: a cancellation is carried out and the connection is reset.
         cancel_ignored: a cancellation is answered and changes nothing.
+        cancel_refused: a cancellation is answered with 403 and changes nothing.
         unlisted: readings of the list of conversations in which a new one is missing.
         slow: seconds before any answer.
     """
@@ -81,6 +82,7 @@ class Faults:
     late: int = 0
     reset_after_cancel: int = 0
     cancel_ignored: int = 0
+    cancel_refused: int = 0
     unlisted: int = 0
     slow: float = 0.0
 
@@ -138,6 +140,8 @@ class FakeLanguageServer(Desk):
 
     def answer(self, method: str, body: dict[str, Any]) -> desk.Answer:
         with self.lock:
+            if method == "CancelCascadeInvocation" and self.faults.take("cancel_refused"):
+                return 403, {"code": "permission_denied", "message": "not yours"}
             if self.faults.take("broken"):
                 return 500, {"code": "internal", "message": f"broken near {self.token}"}
             return super().answer(method, body)

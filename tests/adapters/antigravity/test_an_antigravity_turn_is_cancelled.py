@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.adapters.antigravity.fake import Look, asked, command, planned
+from tests.adapters.antigravity.fake import RAW, Look, asked, command, planned
 from tests.adapters.antigravity.stand import Stand
 
 from oncemore.engine.errors import Uncertain, Unreadable
@@ -37,10 +37,18 @@ def test_a_cancellation_that_does_not_show_is_not_confirmed(stand: Stand) -> Non
     assert not stand.observe(native).ended
 
 
-def test_a_cancellation_that_is_refused_is_not_confirmed(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cancellation_that_is_refused_is_not_confirmed(stand: Stand) -> None:
+    native = stand.reads(WORKING)
+    stand.server.faults.cancel_refused = 1
+    with pytest.raises(Uncertain, match="not taken"):
+        stand.runtime.cancel(native)
+    assert stand.server.cancels == []
+
+
+def test_a_conversation_that_cannot_be_read_is_not_cancelled(stand: Stand, monkeypatch: pytest.MonkeyPatch) -> None:
     native = stand.reads(WORKING)
     monkeypatch.setenv("LANGUAGE_SERVER_TOKEN", "an-old-token")
-    with pytest.raises(Uncertain, match="not taken"):
+    with pytest.raises(Uncertain, match="it was not found there; nothing was cancelled"):
         stand.runtime.cancel(native)
     assert stand.server.cancels == []
 
@@ -64,6 +72,29 @@ def test_a_turn_that_rests_between_two_steps_is_cancelled_all_the_same(stand: St
     native = stand.reads(Look([ASKED, planned("", calls=["call-1"]), command()]))
     stand.runtime.cancel(native)
     assert len(stand.server.cancels) == 1
+
+
+THEIRS = [asked("not ours", execution="theirs"), planned("", "GENERATING", stop="", execution="theirs")]
+
+
+@pytest.mark.parametrize(
+    "own",
+    [[planned("", calls=["call-1"]), command(state="RUNNING")], [planned("I look", "GENERATING", stop="")], []],
+    ids=["a command runs", "words come", "nothing yet"],
+)
+def test_what_somebody_else_began_behind_it_is_not_cancelled(stand: Stand, own: list[RAW]) -> None:
+    native = stand.reads(Look([ASKED, *own, *THEIRS], run="RUNNING"))
+    with pytest.raises(Uncertain, match="nothing was cancelled"):
+        stand.runtime.cancel(native)
+    assert stand.server.cancels == []
+
+
+def test_a_conversation_in_which_the_turn_is_not_found_is_not_cancelled(stand: Stand) -> None:
+    native = stand.reads(WORKING)
+    stand.server.twice(Look(THEIRS, run="RUNNING"))
+    with pytest.raises(Uncertain, match="nothing was cancelled"):
+        stand.runtime.cancel(native)
+    assert stand.server.cancels == []
 
 
 def test_a_closed_runtime_forgets_and_the_server_goes_on(stand: Stand) -> None:

@@ -243,8 +243,15 @@ class AntigravityRuntime:
         return Seen([read], known, client_id, native, at, self._mine.cancelled)
 
     def cancel(self, native: NativeTurn) -> None:
-        """See `Runtime.cancel`. Nothing is sent to a turn that provably moves no more."""
+        """See `Runtime.cancel`. Nothing is sent to a turn that provably moves no more.
+
+        A cancellation ends whatever works in the conversation: it is sent only while that can be nothing but this turn.
+        """
         if not self._ended(native):
+            one = self._look_at(native).bound
+            if one is None or not one.last:
+                why = "it was not found there" if one is None else "somebody else has written behind it"
+                raise Uncertain(f"what works in the conversation may not be this turn: {why}; nothing was cancelled")
             answered = self._send_cancel(native)
             deadline, closing = time.monotonic() + self._limits.cancel_seconds, self._closing
             while not self._ended(native, answered):
