@@ -1,7 +1,7 @@
 # make demo    the first recovery, whole, on this machine
 # make test    all tests
 # make rows    the counterexamples, each with its rule taken out: every one has to fail
-# make lint    ruff, mypy, import-linter, and our own check and test over policies/
+# make lint    ruff, mypy, import-linter, and our own fmt, check and test over policies/
 # make crash   every crash point of every recovery, on the real programs too
 # make bench   speed and memory beside other engines, as ratios
 # make lock    requirements/ anew, after a change of dependencies (needs uv)
@@ -33,6 +33,7 @@ lint: $(VENV)/.test
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/oncemore fmt --check policies
 	@$(BIN)/oncemore check policies
 	@$(BIN)/oncemore test policies
 	@$(BIN)/oncemore docs --policies policies --write docs/policies --check

@@ -66,7 +66,7 @@ def test_a_document_beyond_its_limit_is_refused_without_being_read_whole(tmp_pat
     os.truncate(path, 2**40)
     [one] = read(path).diagnostics
     assert one.code == "R107"
-    os.truncate(path, MAX_BYTES)
+    path.write_bytes(b"x" * MAX_BYTES)
     [one] = read(path).diagnostics
     assert one.code == "R107"
 
@@ -83,3 +83,16 @@ def test_a_pipe_among_rule_files_is_named_and_not_left_out(tmp_path: Path, pipe:
     assert [one.code for one in read_policies([tmp_path]).errors] == ["R108"]
     assert [one.file for one in read_policies([pipe]).errors] == [str(pipe)]
     assert [one.code for one in check.check_paths([tmp_path])] == ["R108"]
+
+
+def test_a_link_to_nothing_is_named_and_not_left_out(tmp_path: Path) -> None:
+    write(tmp_path, policy())
+    (tmp_path / "q.yaml").symlink_to("nothing.yaml")
+    assert [one.file for one in read_policies([tmp_path]).errors] == [str(tmp_path / "q.yaml")]
+
+
+def test_what_editors_leave_beside_a_file_is_passed_over(tmp_path: Path) -> None:
+    write(tmp_path, policy())
+    (tmp_path / ".#p.yaml").symlink_to("ann@host.1234")
+    (tmp_path / "._p.yaml").write_bytes(b"\x00\x05\x16\x07")
+    assert read_policies([tmp_path]).errors == []

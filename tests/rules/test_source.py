@@ -5,7 +5,8 @@ import random
 import pytest
 
 from oncemore.rules import scalars
-from oncemore.rules.source import Document, load, load_bytes
+from oncemore.rules.diagnostics import KEPT, LONGEST, width
+from oncemore.rules.source import MAX_MISTAKES, Document, Place, load, load_bytes
 
 
 def codes(text: str) -> list[str]:
@@ -215,3 +216,40 @@ def test_every_scalar_that_loads_can_be_followed_character_by_character() -> Non
         assert places == sorted(places)
         followed += 1
     assert followed > 2_000
+
+
+def test_of_one_file_so_many_mistakes_are_told_and_no_more() -> None:
+    found = load("a: 1\n" * 1_000, "f").diagnostics
+    assert len(found) == MAX_MISTAKES
+    assert {one.code for one in found[:-1]} == {"R102"}
+    assert found[-1].code == "R107"
+
+
+def test_a_mistake_keeps_but_a_part_of_a_long_line() -> None:
+    [one] = load("x: [" + "1, " * 10_000 + "1, &a 1, " + "1, " * 10_000 + "1]", "f").diagnostics
+    assert (one.code, len(one.source_line)) == ("R103", KEPT)
+    frame = one.pretty().splitlines()
+    assert frame[3][frame[4].index("^") :].startswith("&a")
+
+
+@pytest.mark.parametrize("column", [0, 1, 57, 58, 59, 118, 119, 120, 399, 400, 401, 5_000])
+@pytest.mark.parametrize("filling", ["x", "中", "e\u0301"])
+def test_the_caret_stands_under_its_place_wherever_that_is_on_a_line(column: int, filling: str) -> None:
+    line = filling * column + "XX" + filling * 500
+    document = Document("f", line)
+    frame = document.diagnostic("R203", "x", Place(len(filling) * column, len(filling) * column + 2)).pretty()
+    shown, marks = frame.splitlines()[3:5]
+    assert width(shown[: shown.index("XX")]) == marks.index("^")
+    assert marks.count("^") == 2
+    assert width(shown) <= LONGEST + len("1 | ")
+
+
+@pytest.mark.parametrize("joiner", ["\u200c", "\u200d"])
+def test_the_joiners_of_scripts_and_emoji_may_stand(joiner: str) -> None:
+    assert codes(f"a: x{joiner}y\n") == []
+
+
+@pytest.mark.parametrize("raw", ["policy: p\n".encode("utf-16"), "policy: p\n".encode("utf-16-le"), b"\0" * 99])
+def test_what_is_no_text_is_refused_in_one_message(raw: bytes) -> None:
+    [one] = load_bytes(raw, "f").diagnostics
+    assert (one.code, one.line, one.column) == ("R108", 1, 1)

@@ -43,7 +43,7 @@ class Build(Transformer[Token, Placed]):
             raise ExpressionError(
                 f"{surrogate[0]} is half of a character", Span(at, at + 6), help="write the character itself"
             )
-        return Placed(_unquoted(token), start, end)
+        return Placed(unquoted(token), start, end)
 
     def integer(self, token: Token) -> Placed:
         return Placed(int(token), *_place(token))
@@ -53,7 +53,7 @@ class Build(Transformer[Token, Placed]):
 
     def duration(self, word: Token, _open: Token, token: Token, close: Token) -> Placed:
         try:
-            ms = durations.parse(_unquoted(token))
+            ms = durations.parse(unquoted(token))
         except ValueError as error:
             raise ExpressionError(
                 str(error), Span(*_place(token)), help='a duration is written as duration("90s") or duration("1h30m")'
@@ -120,7 +120,9 @@ def _place(token: Token) -> tuple[int, int]:
     return start, start + len(token)
 
 
-def _unquoted(token: str) -> str:
+def unquoted(token: str) -> str:
+    """The text that a text in quotes stands for."""
+
     def plain(found: re.Match[str]) -> str:
         code, letter = found.groups()
         return chr(int(code, 16)) if code else _ESCAPES.get(letter, letter)

@@ -145,7 +145,11 @@ def typed(fact: Fact, raw: Any) -> Value:
     if not isinstance(raw, (bool, int, str)):
         raise ValueError("R303", f"`{fact.name}` cannot be {_shown(raw)}", _suggestion(fact))
     if problem := value_problem(fact, raw):
-        raise ValueError(problem[0], problem[1], _span_help(raw) if fact.type == "duration" else problem[2])
+        code, message, help = problem
+        if code == "R303":
+            # How a condition would be written is no help here.
+            help = _span_help(raw) if fact.type == "duration" else _suggestion(fact)
+        raise ValueError(code, message, help)
     if fact.type == "int" and isinstance(raw, int) and raw < fact.lowest:
         raise ValueError("R305", f"`{fact.name}` is never below {fact.lowest}", None)
     return raw
@@ -187,6 +191,8 @@ class _Reader:
         if node is None or not isinstance(node.children, dict):
             return stated
         for name, child in node.children.items():
+            if self.document.full:
+                break
             fact = self._known(name, node, path)
             if fact is None or child.broken:
                 continue
@@ -258,6 +264,8 @@ class _Reader:
         node = self.node.get(key)
         listed: dict[str, Node] = {}
         for index, item in enumerate(node.items() if node is not None else ()):
+            if self.document.full:
+                break
             path = (*self.path, key, index)
             if not isinstance(item.value, str) or item.broken:
                 continue
@@ -276,6 +284,8 @@ class _Reader:
         if node is None or not isinstance(node.children, dict):
             return ages
         for name, child in node.children.items():
+            if self.document.full:
+                break
             path = (*self.path, "stale", name)
             if self._known(name, node, (*self.path, "stale")) is None or child.broken:
                 continue
@@ -293,6 +303,10 @@ class _Reader:
         fact = FACTS.get(name)
         if fact is None:
             message, suggestion = unknown_fact(name)
+            within = node.get(name)
+            if within is not None and isinstance(within.children, dict):
+                first = next((fact for fact in FACTS if fact.startswith(f"{name}.")), None)
+                suggestion = f"names of facts hold their dot: write `{first}: ...`" if first else suggestion
             self.document.report("R302", message, node.keys[name], path=(*path, name), help=suggestion)
         return fact
 
@@ -322,15 +336,19 @@ class _Reader:
 
 
 def _check_names(document: Document, root: Node) -> None:
-    seen: set[str] = set()
+    seen: dict[str, Node] = {}
     nodes = root.get("cases")
     for index, node in enumerate(nodes.items() if nodes is not None else ()):
         name = node.get("name")
         if name is None or not isinstance(name.value, str):
             continue
         if name.value in seen:
-            document.report("R505", "another case has this name", name.place, path=("cases", index, "name"))
-        seen.add(name.value)
+            line, _ = document.position(seen[name.value].place.start)
+            document.report(
+                "R505", "another case has this name", name.place, path=("cases", index, "name"),
+                help=f"the other one is in line {line}; say what differs",
+            )  # fmt: skip
+        seen.setdefault(name.value, name)
 
 
 def _suggestion(fact: Fact) -> str:

@@ -16,10 +16,10 @@ from oncemore.rules.cases import read_tests
 from oncemore.rules.cells import Undecided
 from oncemore.rules.diagnostics import Diagnostic, in_order
 from oncemore.rules.errors import FactsInvalid
-from oncemore.rules.expectations import Known, known_from
+from oncemore.rules.expectations import Known, known_beside, known_from
 from oncemore.rules.levels import read_levels
 from oncemore.rules.lint import findings
-from oncemore.rules.loading import Group, Loaded, policy_files, read_policies
+from oncemore.rules.loading import Group, Loaded, read_policies
 from oncemore.rules.rivals import Rivals
 from oncemore.rules.source import Document, read
 from oncemore.rules.typecheck import nearest
@@ -49,7 +49,7 @@ def check_paths(paths: Sequence[Path]) -> list[Diagnostic]:
         loaded = read_policies(rules)
         found += _rules(loaded, folders)
     found += (one for path in levels for one in _levels(read(path), loaded if folders else None))
-    found += (one for path in tests for one in _tests(read(path), _known_beside(path)))
+    found += (one for path in tests for one in _tests(read(path), known_beside(path)))
     return in_order(found)
 
 
@@ -145,11 +145,6 @@ def _levels(document: Document, loaded: Loaded | None) -> Iterator[Diagnostic]:
                 help=f"did you mean `{close}`?" if close else None,
                 severity="warning",
             )
-
-
-def _known_beside(path: Path) -> Known | None:
-    """The policies in the folder of a test file; None when none stands there."""
-    return known_from(read_policies([path.parent])) if policy_files(path.parent) else None
 
 
 def _tests(document: Document, known: Known | None) -> Sequence[Diagnostic]:

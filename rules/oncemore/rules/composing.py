@@ -13,12 +13,18 @@ from typing import Any
 
 import yaml
 
+from oncemore.rules.diagnostics import named
 from oncemore.rules.source import HIDDEN_IN_VALUE, Document, Node, Place
+from oncemore.rules.syntax import bang, report_syntax
 
 MAX_DEPTH = 32
 MAX_NODES = 50_000
 
 _MAX_DIGITS = 32
+
+_OTHER_FILE = "no file comes near that; is this the one that was meant?"
+_KEY_HELP = "write a word, a colon and a blank, such as `policy: NAME`"
+
 _TABS = re.compile(r"^[ \t]+", re.MULTILINE)
 
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
@@ -28,7 +34,6 @@ _INT = re.compile(r"[-+]?[0-9]+\Z")
 _BASED = re.compile(r"0(?:o[0-7]+|x[0-9a-fA-F]+)\Z")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 _SPECIAL = re.compile(r"(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z")
-_CONDITION_LINE = re.compile(r"\s*(?:- +)?(?P<key>require|when):[ \t]+(?P<value>!.*?)(?:[ \t]+#.*)?\s*\Z")
 
 
 class _TooMuch(Exception):
@@ -42,6 +47,7 @@ class Composer:
         self.document = document
         self.nodes = 0
         self.events = _events(document.text)
+        self.quoted: Place | None = None
 
     def run(self) -> None:
         """Set the document's root, and report what was refused."""
@@ -49,18 +55,22 @@ class Composer:
         try:
             event = self._first()
             if event is None:
-                document.report("R108", "the file is empty", Place(0, 0))
+                help = "write what it is to hold, or take it away"
+                document.report("R108", "the file is empty", Place(0, 0), help=help)
                 return
             root = self._node(event, (), 0)
             next(self.events)  # the document's end
             after = next(self.events)
             if not isinstance(after, yaml.StreamEndEvent):
-                document.report("R108", "a file holds one document; this begins another", _place(after))
+                document.report(
+                    "R108", "a file holds one document; this begins another", _place(after),
+                    help="put each into a file of its own",
+                )  # fmt: skip
             document.root = root
         except _TooMuch:
             return
         except yaml.MarkedYAMLError as error:
-            self._syntax(error)
+            report_syntax(document, error, self.quoted)
         except yaml.YAMLError as error:
             document.report("R101", f"not YAML: {error}", Place(0, 0))
 
@@ -111,7 +121,7 @@ class Composer:
         children: dict[str, Node] = {}
         while not isinstance(key := next(self.events), yaml.MappingEndEvent):
             if not isinstance(key, yaml.ScalarEvent) or key.tag is not None or key.anchor is not None:
-                self.document.report("R109", "a key is plain text", _place(key), path=path)
+                self.document.report("R109", "a key is plain text", _place(key), path=path, help=_KEY_HELP)
                 self._skip(key, path, depth)
                 self._node(next(self.events), path, depth + 1)
                 continue
@@ -152,11 +162,17 @@ class Composer:
 
     def _spend(self, event: Any, depth: int) -> None:
         self.nodes += 1
+        if isinstance(event, yaml.ScalarEvent) and event.style in ("'", '"'):
+            self.quoted = _place(event)
+        if self.document.full:
+            raise _TooMuch
         if depth > MAX_DEPTH:
-            self.document.report("R107", f"this nests deeper than {MAX_DEPTH}", _place(event))
+            message = f"this nests deeper than {MAX_DEPTH}"
+            self.document.report("R107", message, Place(place := event.start_mark.index, place + 1), help=_OTHER_FILE)
             raise _TooMuch
         if self.nodes > MAX_NODES:
-            self.document.report("R107", f"the file has more than {MAX_NODES} values", _place(event))
+            message = f"the file has more than {MAX_NODES} values"
+            self.document.report("R107", message, _place(event), help=_OTHER_FILE)
             raise _TooMuch
 
     def _hides(self, value: str, place: Place, style: str, path: tuple[str | int, ...]) -> bool:
@@ -167,7 +183,7 @@ class Composer:
         node = Node(value, place, style)
         self.document.report(
             "R106",
-            f"the character U+{ord(found[0]):04X} may not stand in a text",
+            f"the character {named(found[0])} may not stand in a text",
             self.document.inside(node, found.start(), found.end()),
             path=path,
             help="texts are shown to people, and this would act on what they see; take it away",
@@ -211,43 +227,8 @@ class Composer:
         return True
 
     def _report_bang(self, place: Place, path: tuple[str | int, ...]) -> None:
-        number, _ = self.document.position(place.start)
-        self.document.report(
-            "R105",
-            "YAML takes an unquoted ! for a tag: without it the condition would be the opposite",
-            place,
-            path=path,
-            help=_bang_help(self.document.line(number)),
-        )
-
-    def _syntax(self, error: yaml.MarkedYAMLError) -> None:
-        mark = error.problem_mark or error.context_mark
-        offset = min(mark.index if mark else 0, len(self.document.text))
-        number, _ = self.document.position(offset)
-        line = self.document.line(number)
-        if found := _CONDITION_LINE.match(line):
-            # `!a && !b` is a tag and then an anchor without a name: what the author has to mend is the first "!".
-            start = offset - self.document.position(offset)[1] + 1 + found.start("value")
-            self._report_bang(Place(start, start + 1), ())
-        elif "\t" in line[: len(line) - len(line.lstrip())]:
-            start = offset - self.document.position(offset)[1] + 1 + line.index("\t")
-            self.document.report(
-                "R106", "a tab stands where the line is indented", Place(start, start + 1), help="indent with spaces"
-            )
-        elif self.document.text.lstrip().startswith("{"):
-            self.document.report(
-                "R101",
-                f"not JSON: {error.problem or error.context or 'cannot be read'}",
-                Place(offset, offset + 1),
-                help="every { and [ is closed, commas stand between, and texts in double quotes; is the file cut off?",
-            )
-        else:
-            self.document.report(
-                "R101",
-                f"not YAML: {error.problem or error.context or 'cannot be read'}",
-                Place(offset, offset + 1),
-                help="a condition that begins with a quote, or holds `: ` or ` #`, stands in quotes as a whole",
-            )
+        code, message, help = bang(self.document, place)
+        self.document.report(code, message, place, path=path, help=help)
 
 
 def core(value: str) -> Any:
@@ -297,15 +278,3 @@ def _whole(start: Any, end: Any, children: list[Node]) -> Place:
     if start.flow_style or not children:
         return Place(start.start_mark.index, end.end_mark.index)
     return Place(start.start_mark.index, children[-1].place.end)
-
-
-def _bang_help(line: str) -> str:
-    found = _CONDITION_LINE.match(line)
-    general = "quote the whole condition; the opposite of a fact can also be written `a.b == false`"
-    if found is None:
-        return general
-    key, value = found["key"], found["value"]
-    quoted = f"'{value}'" if "'" not in value else '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    simple = re.fullmatch(r"!\s*([a-z_]+(?:\.[a-z_]+)+)", value)
-    other = f"{key}: {simple[1]} == false" if simple else "a.b == false, where it is the opposite of a fact"
-    return f"quote it:       {key}: {quoted}\nor without the !: {other}"

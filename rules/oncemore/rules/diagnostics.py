@@ -11,6 +11,16 @@ from typing import Literal, TypeAlias
 Severity: TypeAlias = Literal["error", "warning"]
 Format: TypeAlias = Literal["pretty", "compact", "json"]
 
+LONGEST, BEFORE = 120, 60
+"""Columns of a line that a frame shows of it, and of these at most before the place."""
+
+KEPT = 400
+"""Characters that a diagnostic keeps of a line."""
+
+LONGEST_MESSAGE = 240
+
+_DOTS = "..."
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
@@ -21,9 +31,10 @@ class Diagnostic:
         line, column: of the first character, from 1, in code points.
         end_column: one past the last character on that line.
         yaml_path: where in the document, such as `$.gates[2].require`; empty when that says nothing.
-        source_line: the line as it stands in the file.
+        source_line: the line as it stands in the file; of a long one a part with the place.
         help: what to do, possibly several lines.
         case: a facts file that shows what the message says; `decide` gives the same answer on it.
+        left_out, left_out_units: characters of the line before that part, and as many in UTF-16 code units.
     """
 
     code: str
@@ -37,6 +48,8 @@ class Diagnostic:
     source_line: str = ""
     help: str | None = None
     case: str | None = None
+    left_out: int = 0
+    left_out_units: int = 0
 
     def compact(self) -> str:
         """One line that editors understand."""
@@ -48,16 +61,18 @@ class Diagnostic:
         tone = "31;1" if self.severity == "error" else "33;1"
         number = str(self.line)
         gutter = " " * len(number)
-        place = f"{_shown(self.file)}:{self.line}:{self.column}" + (f"   {self.yaml_path}" if self.yaml_path else "")
+        place = f"{_shown(self.file)}:{self.line}:{self.column}" + (
+            f"   {_shown(self.yaml_path)}" if self.yaml_path else ""
+        )
         lines = [
             f"{paint(f'{self.severity}[{self.code}]', tone)} {paint(_shown(self.message), '1')}",
             f"{gutter}{paint('-->', '34')} {place}",
         ]
         if self.source_line:
-            before, marked = self._underlined()
+            line, before, marked = self._underlined()
             lines += [
                 f"{gutter} {paint('|', '34')}",
-                f"{paint(f'{number} |', '34')} {_shown(self.source_line)}",
+                f"{paint(f'{number} |', '34')} {_shown(line)}",
                 f"{gutter} {paint('|', '34')} {before}{paint(marked, tone)}",
             ]
         if self.help:
@@ -84,11 +99,16 @@ class Diagnostic:
             "case": self.case,
         }
 
-    def _underlined(self) -> tuple[str, str]:
-        before = self.source_line[: self.column - 1]
-        marked = self.source_line[self.column - 1 : self.end_column - 1]
+    def _underlined(self) -> tuple[str, str, str]:
+        """The line or the part of it that is shown, what stands under it up to the place, and the carets."""
+        first, last = self.column - 1 - self.left_out, self.end_column - 1 - self.left_out
+        before, rest = self.source_line[:first], self.source_line[first:]
+        if self.left_out or width(before + rest) > LONGEST:
+            before = _from_the_end(before, BEFORE, cut=self.left_out > 0)
+            rest = _from_the_start(rest, LONGEST - width(before))
+        marked = rest[: max(0, last - first)]
         pad = "".join(char if char == "\t" else " " * width(char) for char in before)
-        return pad, "^" * max(1, width(marked.rstrip()))
+        return before + rest, pad, "^" * max(1, width(marked.rstrip()))
 
 
 def render(diagnostics: Iterable[Diagnostic], format: Format = "pretty", *, color: bool = False) -> str:
@@ -105,10 +125,23 @@ def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     return sorted(set(diagnostics), key=lambda one: (one.file, one.line, one.column, one.code, one.message))
 
 
+def shortened(text: str) -> str:
+    """A message in which something long was repeated, without the middle."""
+    return text if len(text) <= LONGEST_MESSAGE else f"{text[: LONGEST_MESSAGE - 100]}{_DOTS}{text[-80:]}"
+
+
+def named(char: str) -> str:
+    """A character that may not be seen, by its code and its name in Unicode."""
+    return f"U+{ord(char):04X} {unicodedata.name(char, '')}".rstrip()
+
+
 def width(text: str) -> int:
     """How many columns of a terminal a text takes; wide East Asian characters take two, combining ones none."""
+    if text.isascii():
+        return len(text)
     return sum(
-        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
+        0 if unicodedata.category(char) in ("Mn", "Me") else 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        for char in text
     )
 
 
@@ -126,6 +159,23 @@ def visible(text: str, kept: str = "\t\n") -> str:
 def acts(char: str) -> bool:
     """Whether a character is a control, a format character, a lone surrogate or a break of lines or paragraphs."""
     return unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+def _from_the_end(text: str, room: int, *, cut: bool) -> str:
+    """As much of the end of a text as there is room for, with dots for what is left out."""
+    if not cut and width(text) <= room:
+        return text
+    while width(text) > room - len(_DOTS):
+        text = text[1:]
+    return _DOTS + text
+
+
+def _from_the_start(text: str, room: int) -> str:
+    if width(text) <= room:
+        return text
+    while width(text) > room - len(_DOTS):
+        text = text[:-1]
+    return text + _DOTS
 
 
 def _shown(line: str) -> str:

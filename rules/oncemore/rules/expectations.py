@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from oncemore.rules.actions import ACTIONS
 from oncemore.rules.floor import floor_gates
-from oncemore.rules.loading import Loaded, PolicySet
+from oncemore.rules.loading import Loaded, PolicySet, policy_files, read_policies
 from oncemore.rules.source import Document, Node
 from oncemore.rules.typecheck import nearest
 
@@ -40,6 +41,11 @@ def known_from(loaded: Loaded) -> Known:
     groups = {group.document.file for group in loaded.groups}
     policies = [document for document in loaded.documents if document.file not in groups]
     return Known(gates, whole=len(policies) == sum(one.name is not None for one in loaded.readings))
+
+
+def known_beside(path: Path) -> Known | None:
+    """What can be named of the policies in the folder of a test file; None when none stands there."""
+    return known_from(read_policies([path.parent])) if policy_files(path.parent) else None
 
 
 def check_expectations(document: Document, known: Known) -> None:

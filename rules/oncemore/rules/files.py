@@ -175,3 +175,34 @@ PARTS: Mapping[str, type[BaseModel]] = {
     "expect": ExpectEntry,
 }
 """The models by the key, or the label, under which they stand."""
+
+EXAMPLES: Mapping[str, str] = {
+    "policy": "policy: NAME",
+    "group": "group: NAME",
+    "revision": "revision: 1",
+    "summary": "summary: {en: A sentence., zh: 一句话。}",
+    "when": 'when: turn.status == "completed"',
+    "gates": "gates: with a list below it, whose elements begin with `- id: NAME`",
+    "then": "then: {action: continue_work, attempt: work}",
+    "action": "action: continue_work",
+    "id": "id: NAME",
+    "use": "use: NAME",
+    "require": 'require: source.state == "unchanged"',
+    "otherwise": "otherwise: wait, or hold, or deny",
+    "recheck": "recheck: false",
+    "why": "why: {en: A sentence., zh: 一句话。}",
+    "en": "en: A sentence.",
+    "zh": "zh: 一句话。",
+    "base": "base: with facts below it, such as `turn.status: completed`",
+    "cases": "cases: with a list below it, whose elements begin with `- name: A SENTENCE`",
+    "name": "name: A SENTENCE",
+    "expect": "expect: {outcome: wait}",
+    "facts": "facts: with facts below it, such as `turn.status: completed`",
+    "missing": "missing: [turn.status]",
+    "conflict": "conflict: [turn.status]",
+    "stale": "stale: {turn.status: 90s}",
+    "blocked_by": "blocked_by: [NAME]",
+    "now": "now: 2026-11-30T12:00:00Z",
+    "waiting_since": "waiting_since: 2026-11-30T12:00:00Z",
+}
+"""How a key is written, for those who left it out or gave it something else."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 
 from pydantic import ValidationError
 
 from oncemore.rules.errors import ExpressionError, TooComplex
 from oncemore.rules.expression import Expression, leaves
 from oncemore.rules.files import GateEntry
-from oncemore.rules.normal_form import terms
+from oncemore.rules.normal_form import MAX_LEAVES, terms
 from oncemore.rules.outcome import Outcome
 from oncemore.rules.parsing import parse
 from oncemore.rules.policy import Gate
@@ -20,6 +21,9 @@ from oncemore.rules.typecheck import check
 
 FRESH = ("attempts.", "session.", "request.", "source.", "grant.")
 """Facts that a person or another try may change at any moment: a gate on them is always judged again."""
+
+MOST_GATES = 2 * MAX_LEAVES
+"""Gates of a file that are read: each has a comparison, so that even half of them are too many."""
 
 _SHOWN = 6
 
@@ -86,8 +90,8 @@ def read_gates(
     What is wrong with conditions is reported, and what does not fit together; what is wrong with single keys and values
     must have been.
     """
-    for index, node in enumerate(nodes):
-        if isinstance(node.children, dict) and not node.broken:
+    for index, node in enumerate(islice(nodes, MOST_GATES)):
+        if isinstance(node.children, dict) and not node.broken and not document.full:
             yield read_gate(document, name, node, (*path, index), group)
 
 
@@ -150,7 +154,7 @@ def warn_missing_zh(document: Document, node: Node | None, path: tuple[str | int
     chinese = node.get("zh")
     if chinese is None or (chinese.value is None and not chinese.broken):
         place = next(iter(node.keys.values()))
-        document.diagnostics.append(
+        document.note(
             document.diagnostic(
                 "R401",
                 "the Chinese sentence is missing",

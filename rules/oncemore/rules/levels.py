@@ -34,7 +34,8 @@ def read_levels(document: Document) -> tuple[dict[str, str], list[Diagnostic]]:
     if root is None:
         return {}, document.diagnostics
     if not isinstance(root.children, dict):
-        document.report("R203", "a mapping of policy names to levels is needed here", root.place)
+        help = "write each policy on a line, such as `continue-unfinished-work: shadow`"
+        document.report("R203", "a mapping of policy names to levels is needed here", root.place, help=help)
         return {}, document.diagnostics
     for policy, node in root.children.items():
         if node.broken:
@@ -42,12 +43,15 @@ def read_levels(document: Document) -> tuple[dict[str, str], list[Diagnostic]]:
         if node.value in LEVELS:
             levels[policy] = str(node.value)
             continue
-        close = nearest(str(node.value), LEVELS)
+        if document.full:
+            break
+        written = document.text[node.place.start : node.place.end] if isinstance(node.value, bool) else str(node.value)
+        close = nearest(written, LEVELS)
         choices = f"it is one of {', '.join(LEVELS)}"
         place = node.place if node.place.end > node.place.start else root.keys[policy]
         document.report(
             "R203",
-            f"there is no level `{node.value}`" if node.value is not None else "the level is missing",
+            f"there is no level `{written}`" if node.value is not None else "the level is missing",
             place,
             path=(policy,),
             help=f"did you mean `{close}`? {choices}" if close else choices,

@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from oncemore.rules import semantics
@@ -18,6 +19,7 @@ from oncemore.rules.errors import NoPolicies, RulesInvalid
 from oncemore.rules.expression import Expression
 from oncemore.rules.files import GroupFile, PolicyFile
 from oncemore.rules.gates import (
+    MOST_GATES,
     Found,
     folded,
     position,
@@ -27,10 +29,18 @@ from oncemore.rules.gates import (
     text_of,
     warn_missing_zh,
 )
+from oncemore.rules.normal_form import MAX_LEAVES
 from oncemore.rules.policy import Policy
 from oncemore.rules.source import Document, Node, load, read
 from oncemore.rules.structure import validate
 from oncemore.rules.typecheck import nearest
+
+_OTHER_KINDS = {
+    "group": ("a group", "groups stand in groups/NAME.yaml beside the policies"),
+    "cases": ("tests", "tests are named NAME_test.yaml"),
+    "facts": ("facts of a case", "keep it outside of the folder of policies"),
+}
+"""By a key that only they have, other kinds of files and where they belong."""
 
 GROUPS = "groups"
 """The folder of groups, beside the policies."""
@@ -76,7 +86,7 @@ class Reading:
 
     Attributes:
         name: the policy's; None when the file has none that can be read.
-        whole: `when` and every gate could be read, so that what they allow together is known.
+        whole: `when` and every gate could be read and are not too many, so that what they allow together can be known.
         ids_known: the ids of all its gates could be read.
     """
 
@@ -131,6 +141,8 @@ def load_policies(paths: Sequence[Path]) -> PolicySet:
     loaded = read_policies(paths)
     if loaded.errors:
         raise RulesInvalid(loaded.errors)
+    if not loaded.policies:
+        raise NoPolicies(f"there are groups, but no policy; looked in {', '.join(str(path) for path in paths)}")
     policies = tuple(sorted(loaded.policies, key=lambda policy: policy.name))
     directory = paths[0] if paths[0].is_dir() else paths[0].parent
     return PolicySet(policies, digest_of({policy.name: policy.digest for policy in policies}), str(directory))
@@ -147,14 +159,24 @@ def read_policies(paths: Sequence[Path]) -> Loaded:
         looked = ", ".join(str(path) for path in paths) or "nowhere"
         raise NoPolicies(f"no rule file was found; looked in {looked}")
     loaded = Loaded()
+    for path in files:
+        if path.absolute().parent.name == GROUPS:
+            _read_group(loaded, path.stem, read(path), path.name)
+    files = [path for path in files if path.absolute().parent.name != GROUPS]
     for folder in dict.fromkeys(file.parent for file in files):
         groups = {}
-        for path in sorted((folder / GROUPS).glob("*.yaml")):
+        for path in sorted((folder / GROUPS).glob("[!.]*.yaml")):
             groups[path.stem] = _read_group(loaded, path.stem, read(path), _named(folder, path))
         for path in files:
             if path.parent == folder:
                 _read_policy(loaded, read(path), _named(folder, path), groups)
     return loaded
+
+
+def read_group(path: Path) -> Document:
+    """A group's file by itself, with everything that is wrong with it."""
+    loaded = Loaded()
+    return _read_group(loaded, path.stem, read(path), path.name).document
 
 
 def policy_from_texts(file: str, texts: Mapping[str, str]) -> Policy:
@@ -179,14 +201,12 @@ def policy_files(path: Path) -> list[Path]:
     """The rule files that a path stands for; none when it does not exist."""
     if path.exists() and not path.is_dir():
         return [path]
-    # What is there and no file, such as a pipe, is taken to be refused when it is read: left out, its gates would be.
+    # What is there and no file, such as a pipe or a link to nothing, is taken to be refused when it is read: left out,
+    # its gates would be. Hidden files are those of editors, such as locks.
     return [
         file
         for file in sorted(path.glob("*.yaml"))
-        if file.exists()
-        and not file.is_dir()
-        and not file.name.endswith("_test.yaml")
-        and not file.name.startswith("levels")
+        if not file.is_dir() and not file.name.endswith("_test.yaml") and not file.name.startswith((".", "levels"))
     ]
 
 
@@ -223,7 +243,7 @@ def _read_group(loaded: Loaded, stem: str, document: Document, name: str) -> Gro
 def _read_policy(loaded: Loaded, document: Document, name: str, groups: Mapping[str, Group]) -> None:
     loaded.documents.append(document)
     root = document.root
-    if root is None:
+    if root is None or _is_of_another_kind(document, root):
         return
     model = validate(PolicyFile, document, root)
     when_node = root.get("when")
@@ -268,6 +288,17 @@ def _read_policy(loaded: Loaded, document: Document, name: str, groups: Mapping[
     loaded.policies.append(policy)
 
 
+def _is_of_another_kind(document: Document, root: Node) -> bool:
+    """Whether a file that stands where policies do is by its keys something else, which is then reported."""
+    if "policy" in root.keys and "cases" not in root.keys:
+        return False
+    for key, (kind, where) in _OTHER_KINDS.items():
+        if key in root.keys:
+            document.report("R201", f"this file holds {kind}, and no policy", root.keys[key], path=(key,), help=where)
+            return True
+    return False
+
+
 def _reading(
     document: Document,
     root: Node,
@@ -276,13 +307,14 @@ def _reading(
     used: Mapping[str, Group],
 ) -> Reading:
     readable = _all_readable(root, used)
+    few = semantics.comparisons(uses, when) <= MAX_LEAVES
     return Reading(
         document=document,
         name=text_of(root, "policy"),
         action=text_of(root.get("then"), "action"),
         when=when,
         uses=uses,
-        whole=readable and when is not None and all(use.found.condition is not None for use in uses),
+        whole=readable and few and when is not None and all(use.found.condition is not None for use in uses),
         ids_known=readable and all(use.found.id is not None for use in uses),
     )
 
@@ -328,7 +360,9 @@ def _used_groups(document: Document, root: Node, groups: Mapping[str, Group]) ->
 def _uses(document: Document, name: str, root: Node, used: Mapping[str, Group]) -> Iterator[semantics.Use]:
     gates = root.get("gates")
     taken: set[str] = set()
-    for index, entry in enumerate(gates.items() if gates is not None else ()):
+    for index, entry in enumerate(islice(gates.items() if gates is not None else (), MOST_GATES)):
+        if document.full:
+            break
         path = ("gates", index)
         wanted = entry.get("use")
         if wanted is None:

@@ -7,10 +7,12 @@ are bounded all the same, since whatever walks the tree later recurses.
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from oncemore.rules.diagnostics import named
 from oncemore.rules.errors import ExpressionError
 from oncemore.rules.expression import Compare, Expression, Member, Not, Span
 
@@ -46,6 +48,11 @@ _WORDS = {
 }
 
 
+_FACT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
+_COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
+_CURLY = frozenset("\u2018\u2019\u201a\u201c\u201d\u201e\u300c\u300d\u00ab\u00bb")
+
+
 def parse(text: str) -> Expression:
     """The tree of an expression.
 
@@ -69,6 +76,11 @@ def parse(text: str) -> Expression:
     root: Expression = placed.node
     _check_nesting(root)
     return root
+
+
+def tokens(text: str) -> list[Token]:
+    """The words of an expression that can be parsed, each with its kind and place."""
+    return list(_parser().lex(text))
 
 
 @cache
@@ -110,14 +122,18 @@ def _unexpected(text: str, token: Token, names: set[str]) -> ExpressionError:
         return ExpressionError("the expression ends too early", Span(end, end), expected, _advice("", text, end))
     start = token.start_pos or 0
     end = start + len(token)
+    if token.type == "NAME" and (whole := _FACT.match(text, start)):
+        end = whole.end()
+        token = token.update(value=whole[0])
     return ExpressionError(f"`{token}` cannot stand here", Span(start, end), expected, _advice(str(token), text, start))
 
 
 def _unreadable(text: str, at: int, names: set[str]) -> ExpressionError:
     word = re.compile(r"[A-Za-z0-9_.]+|&|\||=|.", re.DOTALL).match(text, at)
     found = word[0] if word else ""
+    said = f"`{found}`" if found.isascii() else f"`{found}`, {named(found)},"
     return ExpressionError(
-        f"`{found}` cannot stand here", Span(at, at + max(1, len(found))), _expected(names), _advice(found, text, at)
+        f"{said} cannot stand here", Span(at, at + max(1, len(found))), _expected(names), _advice(found, text, at)
     )
 
 
@@ -136,12 +152,32 @@ def _advice(found: str, text: str, at: int) -> str | None:
     }
     if found in words:
         return words[found]
-    if found in {"==", "!=", "<", "<=", ">", ">=", "in"} and "!" in text[:at]:
+    if found and not found.isascii():
+        return _advice_on_a_character(found)
+    if found in {'"', "'"}:
+        return "a text ends with the quote it began with, on the same line; a backslash takes n, r, t, quotes, \\ or u"
+    if found == "(" and re.search(r"[A-Za-z0-9_]\s*$", text[:at]):
+        return 'there is no function but duration("..."); of a fact that is unknown a gate is unknown by itself'
+    if found in {"+", "-", "*", "/", "%", "?"}:
+        return "nothing is computed here: one side of a comparison is a fact, the other a value"
+    if found in {*_COMPARISONS, "in"} and "!" in re.sub(r"!=", "", text[:at]):
         return '"!" takes a bool fact or parentheses: write !(a == b), or a != b'
     if re.search(r"(?:==|!=|<=|>=|<|>)\s*$", text[:at]) and re.match(r"[A-Za-z_\"']", found):
         return "one side of a comparison is a fact, the other a value; a text value stands in quotes"
     if found and (found[0].isdigit() or found[0] == "-"):
         return 'numbers are whole, decimal and without leading zeros; spans of time are duration("90s")'
-    if found in {'"', "'"}:
-        return "a text ends with the quote it began with, on the same line; a backslash takes n, r, t, quotes, \\ or u"
+    if found in _COMPARISONS:
+        return "a comparison has one sign; two of them are joined by &&: 1 < a.b && a.b < 3"
     return None
+
+
+def _advice_on_a_character(found: str) -> str:
+    """What to write instead of a letter or sign that only looks like one of ours."""
+    plain = unicodedata.normalize("NFKC", found)
+    if found in _CURLY:
+        return "a text stands in straight quotes"
+    if plain.isspace():
+        return "write a plain blank"
+    if plain.isascii():
+        return f"write `{plain}`: this one is a wide form of it"
+    return "outside of texts in quotes there are but plain ASCII letters and signs"

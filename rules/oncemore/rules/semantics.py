@@ -9,7 +9,7 @@ from oncemore.rules import durations
 from oncemore.rules.actions import ACTIONS, MATERIALS, Action
 from oncemore.rules.errors import TooComplex
 from oncemore.rules.expression import Compare, Duration, Expression, leaves
-from oncemore.rules.gates import Found, text_of
+from oncemore.rules.gates import MOST_GATES, Found, text_of
 from oncemore.rules.normal_form import MAX_LEAVES, terms
 from oncemore.rules.source import Document, Node, Place
 from oncemore.rules.vocabulary import FACTS
@@ -57,16 +57,22 @@ def check_gates(document: Document, uses: Sequence[Use], when: Expression | None
             document.report(
                 "R205", f"gate `{gate}` stands here a second time", _id_place(use), path=use.path, help=_first(first)
             )
-    count = sum(1 for use in uses if use.found.condition is not None for _ in leaves(use.found.condition))
-    count += sum(1 for _ in leaves(when)) if when is not None else 0
+    count = comparisons(uses, when)
     if count > MAX_LEAVES and uses:
+        told = count if len(uses) < MOST_GATES else f"more than {MOST_GATES}"
         document.report(
             "R212",
-            f"the policy has {count} comparisons; at most {MAX_LEAVES} are evaluated",
+            f"the policy has {told} comparisons; at most {MAX_LEAVES} are evaluated",
             _id_place(uses[-1]),
             path=uses[-1].path,
             help="split it into two policies",
         )
+
+
+def comparisons(uses: Sequence[Use], when: Expression | None) -> int:
+    """How many comparisons a policy has, as far as its conditions can be read."""
+    conditions = [when, *(use.found.condition for use in uses)]
+    return sum(1 for condition in conditions if condition is not None for _ in leaves(condition))
 
 
 def check_then(document: Document, root: Node) -> None:

@@ -6,16 +6,18 @@ disagree on are refused before anything is parsed; `composing` makes the tree.
 
 from __future__ import annotations
 
+import codecs
+import errno
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from oncemore.rules import scalars
-from oncemore.rules.diagnostics import Diagnostic, Severity
+from oncemore.rules.diagnostics import KEPT, Diagnostic, Severity, named, shortened
 from oncemore.rules.named_file import read_up_to
 
 MAX_CHARACTERS = 1_000_000
@@ -23,9 +25,20 @@ MAX_CHARACTERS = 1_000_000
 MAX_BYTES = 4 * MAX_CHARACTERS + 3
 """As many as so many characters can take in UTF-8, with a byte order mark."""
 
+MAX_MISTAKES = 200
+"""Mistakes of a file that are told."""
+
 _MAX_REPORTED = 20
 
-_HIDDEN = "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff"
+_LOOKED_AT = 1_000
+
+_AS_UTF_8 = "save it as text in UTF-8; is this the file that was meant?"
+
+# Of the characters without a width only the two joiners may stand: scripts and emoji are written with them.
+_HIDDEN = (
+    "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\ufff9-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e007f"
+)
 
 _FORBIDDEN = re.compile(f"[{_HIDDEN}]|\r(?!\n)")
 
@@ -133,15 +146,37 @@ class Document:
     ) -> Diagnostic:
         """A diagnostic framed with the line that the place begins on."""
         line, column = self.position(place.start)
-        shown = self.line(line)
-        stop = min(column + max(1, place.end - place.start), max(len(shown), column) + 1)
-        return Diagnostic(code, severity, message, self.file, line, column, stop, dotted(path), shown, help, case)
+        start = self._line_starts[line - 1]
+        end = self._line_starts[line] if line < len(self._line_starts) else len(self.text)
+        # A line can be as long as a file, and many mistakes can stand on it.
+        first = max(start, min(place.start - KEPT // 4, end - KEPT))
+        shown = self.text[first : min(end, first + KEPT)].rstrip("\r\n")
+        whole = len(self.text[place.start : min(end, place.end)].rstrip("\r\n"))
+        stop = column + max(1, whole)
+        return Diagnostic(
+            code, severity, shortened(message), self.file, line, column, stop, dotted(path), shown,
+            help, case, first - start, len(self.text[start:first].encode("utf-16-le", "surrogatepass")) // 2,
+        )  # fmt: skip
 
     def report(
         self, code: str, message: str, place: Place, *, path: Sequence[str | int] = (), help: str | None = None
     ) -> None:
         """Note an error of this file."""
-        self.diagnostics.append(self.diagnostic(code, message, place, path=path, help=help))
+        self.note(self.diagnostic(code, message, place, path=path, help=help))
+
+    def note(self, found: Diagnostic) -> None:
+        """Note what was found in this file, unless that is too much already."""
+        if self.full:
+            return
+        self.diagnostics.append(found)
+        if self.full:
+            message = f"more than {MAX_MISTAKES} mistakes; what else is wrong is not told"
+            self.diagnostics[-1] = replace(found, code="R107", severity="error", message=message, help=None)
+
+    @property
+    def full(self) -> bool:
+        """Whether there are so many mistakes that no more are looked for."""
+        return len(self.diagnostics) >= MAX_MISTAKES
 
 
 def dotted(path: Sequence[str | int]) -> str:
@@ -164,7 +199,10 @@ def read(path: Path, file: str | None = None) -> Document:
         raw = read_up_to(path, MAX_BYTES)
     except OSError as error:
         document = Document(shown, "")
-        document.report("R108", f"cannot be read: {error.strerror or error}", Place(0, 0))
+        help = "it is a link that leads to nothing" if path.is_symlink() and not path.exists() else None
+        if error.errno in (errno.EISDIR, errno.EINVAL):
+            help = "only regular files are read, and links to them"
+        document.report("R108", f"cannot be read: {error.strerror or error}", Place(0, 0), help=help)
         return document
     return load_bytes(raw, shown)
 
@@ -175,14 +213,29 @@ def load_bytes(raw: bytes, file: str) -> Document:
         document = Document(file, "")
         document.report("R107", f"the file has more than {MAX_CHARACTERS} characters, which are not read", Place(0, 0))
         return document
+    if problem := _no_text(raw):
+        document = Document(file, "")
+        document.report("R108", problem, Place(0, 0), help=_AS_UTF_8)
+        return document
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        document = Document(file, raw[: error.start].decode("utf-8", "replace"))
+        # What can be read of the line is shown, up to the byte; a character that a byte is missing of does not stand.
+        document = Document(file, raw[: error.start].decode("utf-8", "replace").removeprefix("\ufeff"))
         at = len(document.text)
-        document.report("R108", f"byte {error.start + 1} is not UTF-8", Place(at, at))
+        document.report("R108", f"byte {error.start + 1} is not UTF-8", Place(at, at), help=_AS_UTF_8)
         return document
     return load(text, file)
+
+
+def _no_text(raw: bytes) -> str | None:
+    """Why bytes are no UTF-8, where one look says it."""
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "the file is UTF-16, not UTF-8"
+    zeros = raw[:_LOOKED_AT].count(0)
+    if zeros * 4 < len(raw[:_LOOKED_AT]) or not zeros:
+        return None
+    return "the file holds zeros between its characters, as UTF-16 does" if any(raw) else "the file holds but zeros"
 
 
 def load(text: str, file: str) -> Document:
@@ -195,7 +248,7 @@ def load(text: str, file: str) -> Document:
         if count < _MAX_REPORTED:
             document.report(
                 "R106",
-                f"the character U+{ord(found[0]):04X} may not stand in a file",
+                f"the character {named(found[0])} may not stand in a file",
                 Place(found.start(), found.end()),
                 help="it is invisible, or editors and parsers disagree on it; take it away",
             )

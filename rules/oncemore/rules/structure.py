@@ -5,13 +5,13 @@ Pydantic checks the values; this turns its findings into diagnostics at the key 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from oncemore.rules.diagnostics import Diagnostic
-from oncemore.rules.files import NAME, PARTS
+from oncemore.rules.files import EXAMPLES, NAME, PARTS
 from oncemore.rules.source import Document, Node, Place
 from oncemore.rules.typecheck import nearest
 
@@ -41,13 +41,28 @@ def validate(model: type[Model], document: Document, node: Node, path: Sequence[
         return model.model_validate(node.value)
     except ValidationError as failure:
         errors = _one_for_each_place(failure)
-        misspelt = _misspelt(model, errors)
-        for error in errors:
-            if error["type"] == "missing" and error["loc"] in misspelt:
-                continue  # the misspelt key beside it says so already
+        for error in _missing_together(model, errors):
+            if document.full:
+                break
             if found := _diagnostic(model, document, node, path, error):
-                document.diagnostics.append(found)
+                document.note(found)
     return None
+
+
+def _missing_together(model: type[BaseModel], errors: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """The errors; those of keys that are missing at one place as one, and without what a key beside it says already."""
+    misspelt = _misspelt(model, errors)
+    using = {error["loc"][:-1] for error in errors if error["type"] == "extra_forbidden" and error["loc"][-1] == "use"}
+    missing: dict[tuple[str | int, ...], list[str]] = {}
+    for error in errors:
+        within = error["loc"][:-1]
+        if error["type"] == "missing" and error["loc"] not in misspelt and within not in using:
+            missing.setdefault(within, []).append(str(error["loc"][-1]))
+    for error in errors:
+        if error["type"] != "missing":
+            yield error
+        elif names := missing.pop(error["loc"][:-1], None):
+            yield {**error, "missing": names}
 
 
 def _misspelt(model: type[BaseModel], errors: Sequence[Mapping[str, Any]]) -> set[tuple[str | int, ...]]:
@@ -88,15 +103,18 @@ def _diagnostic(
     if kind == "extra_forbidden":
         assert key_place is not None
         allowed = _allowed(model, error["loc"][:-1])
-        close = nearest(last, allowed)
-        hint = f"did you mean `{close}`?" if close else f"known here: {', '.join(allowed)}"
+        hint = _other_key(last, allowed)
         return document.diagnostic("R201", f"there is no key `{last}` here", key_place, path=where, help=hint)
     if kind == "missing":
-        return document.diagnostic("R202", f"the key `{last}` is missing", _head(target), path=where)
+        names = error["missing"]
+        listed = ", ".join(f"`{name}`" for name in names)
+        message = f"the key {listed} is missing" if len(names) == 1 else f"the keys {listed} are missing"
+        return document.diagnostic("R202", message, _head(target), path=where, help=_how(*names))
     place = target.place if target.place.end > target.place.start else key_place or target.place
     if target.value is None and target.children is None:
         wanted = _wanted(kind, context)
-        return document.diagnostic("R203", f"there is no value here; {wanted} is needed", place, path=where)
+        message = f"there is no value here; {wanted} is needed"
+        return document.diagnostic("R203", message, place, path=where, help=_how(last))
     if kind == "string_pattern_mismatch" and context.get("pattern") == NAME:
         return document.diagnostic(
             "R204", f"`{target.value}` is no name", place, path=where, help="a name has a-z, 0-9 and -, at most 64"
@@ -104,8 +122,11 @@ def _diagnostic(
     if kind == "literal_error":
         return _choice(document, target, place, where, str(context["expected"]))
     number = isinstance(target.value, int) and not isinstance(target.value, bool) and target.value >= 0
+    begins = () if error["loc"] else ("facts" if "facts" in model.model_fields else next(iter(model.model_fields)),)
     spans = kind == "string_type" and number and last in _SPANS
     written = f"write {target.value}s or {target.value}h" if spans else None
+    if written is None and kind not in ("string_too_long", "too_long"):
+        written = _how(last, *begins)
     wanted = " or ".join(error["wanted"]) if all(error["wanted"]) else ""
     return document.diagnostic("R203", _message(kind, wanted, context, target.value), place, path=where, help=written)
 
@@ -137,6 +158,22 @@ def _allowed(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
     return list(part.model_fields)
 
 
+def _other_key(name: str, allowed: Sequence[str]) -> str:
+    """What to write instead of a key that does not exist."""
+    if allowed == ["use"]:
+        return "a group is taken as it is: an entry with `use` has no other key"
+    if name == "use":
+        return "a group takes no other group: only a policy does, beside its gates"
+    close = nearest(name, allowed)
+    return f"did you mean `{close}`?" if close else f"known here: {', '.join(allowed)}"
+
+
+def _how(*names: str) -> str | None:
+    """How keys are written, such as may be copied."""
+    known = [EXAMPLES[name] for name in names if name in EXAMPLES]
+    return "write " + ("\n      ".join(known)) if known else None
+
+
 def _head(node: Node) -> Place:
     """The beginning of a mapping: its first key, so that the frame stays on one line."""
     first = next(iter(node.keys.values()), None)
@@ -151,10 +188,11 @@ def _wanted(kind: str, context: Mapping[str, Any]) -> str:
 
 def _choice(document: Document, node: Node, place: Place, path: Sequence[str | int], expected: str) -> Diagnostic:
     choices = expected.replace("' or '", "', '").replace("'", "").split(", ")
-    close = nearest(str(node.value), choices)
+    written = document.text[node.place.start : node.place.end] if isinstance(node.value, bool) else str(node.value)
+    close = nearest(written, choices)
     listed = f"it is one of {', '.join(choices)}"
     hint = f"did you mean `{close}`? {listed}" if close else listed
-    return document.diagnostic("R203", f"`{node.value}` is not known here", place, path=path, help=hint)
+    return document.diagnostic("R203", f"`{written}` is not known here", place, path=path, help=hint)
 
 
 def _message(kind: str, wanted: str, context: Mapping[str, Any], value: Any) -> str:

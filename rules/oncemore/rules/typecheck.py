@@ -12,6 +12,9 @@ from oncemore.rules.vocabulary import FACTS, Fact
 
 MIN_INT, MAX_INT = -(2**63), 2**63 - 1
 
+_LONGEST_NAME = 100
+"""Characters of what may still be a slip for a name; comparing takes as long as the text is."""
+
 ORDERINGS = frozenset({"<", "<=", ">", ">="})
 
 
@@ -37,6 +40,8 @@ def check(expression: Expression) -> list[Problem]:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The most similar known name, when one is similar enough to be meant."""
+    if len(name) > _LONGEST_NAME:
+        return None
     found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return found[0] if found else None
 

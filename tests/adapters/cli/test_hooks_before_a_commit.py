@@ -64,6 +64,7 @@ def repository(tmp_path: Path, run: Run) -> Repository:
     made.git("init", "-q")
     continuation(folder / "policies")
     (folder / "policies" / f"{POLICY}_test.yaml").write_text(CASES)
+    assert run("fmt", folder / "policies").exit_code == 0
     assert run("docs", "--policies", folder / "policies", "--write", folder / "docs" / "policies").exit_code == 0
     return made
 
@@ -109,6 +110,17 @@ def test_the_hooks_that_are_concerned_fail(repository: Repository, ours: dict[st
     assert "exit code: 3" in broken.stdout and f"policies/{POLICY}.yaml:" in broken.stdout
 
 
+def test_a_file_that_is_not_in_its_one_form_is_formatted_and_fails_once(
+    repository: Repository, ours: dict[str, object]
+) -> None:
+    levels = repository.folder / "policies" / "levels.yaml"
+    formed = levels.read_text()
+    levels.write_text(formed.replace(": ", ":   "))
+    done = repository.hooks(ours)
+    assert done.returncode == 1 and "files were modified by this hook" in done.stdout
+    assert levels.read_text() == formed
+
+
 def test_other_files_concern_no_hook(repository: Repository, ours: dict[str, object]) -> None:
     for file in [*repository.folder.rglob("*.yaml"), *repository.folder.rglob("*.md")]:
         file.unlink()
@@ -121,7 +133,7 @@ def test_the_lines_that_init_gives_are_hooks_that_pass(repository: Repository, r
     given = tmp_path / "mine" / "rules-pre-commit.yaml"
     load_config(given)
     done = repository.hooks(yaml.safe_load(given.read_text()))
-    assert (done.returncode, done.stdout.count("Passed")) == (0, 2), done.stdout
+    assert (done.returncode, done.stdout.count("Passed")) == (0, 3), done.stdout
 
 
 def test_the_workflow_that_init_gives_checks_tests_and_sums_up(run: Run, tmp_path: Path) -> None:
@@ -129,6 +141,7 @@ def test_the_workflow_that_init_gives_checks_tests_and_sums_up(run: Run, tmp_pat
     workflow = yaml.safe_load((tmp_path / "mine" / "rules-workflow.yaml").read_text())
     steps = [step["run"] for step in workflow["jobs"]["rules"]["steps"] if "run" in step]
     assert [step.split()[:2] for step in steps[1:]] == [
+        ["oncemore", "fmt"],
         ["oncemore", "check"],
         ["oncemore", "test"],
         ["oncemore", "test"],

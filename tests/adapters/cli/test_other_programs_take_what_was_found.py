@@ -260,3 +260,16 @@ def test_what_tests_hold_goes_beside_a_form_and_not_into_it(run: Run, rules: Pat
     assert (answer.exit_code, "1 passed, 0 failed" in answer.stdout) == (1, True)
     told = log(Path("out.sarif").read_text())
     assert (told["results"], told["invocations"][0]["exitCode"]) == ([], 1)
+
+
+def test_columns_on_a_long_line_are_counted_from_its_beginning(run: Run, tmp_path: Path) -> None:
+    line = "summary: {en: " + "😀" * 500 + ", zh: 中, de: x}"
+    (tmp_path / "p.yaml").write_text(f"policy: p\n{line}\n", encoding="utf-8")
+    told = json.loads(run("check", tmp_path / "p.yaml", "--format", "sarif").stdout)["runs"][0]
+    [region] = [
+        result["locations"][0]["physicalLocation"]["region"]
+        for result in told["results"]
+        if "`de`" in result["message"]["text"]
+    ]
+    units = len(line[: line.index("de:")].encode("utf-16-le")) // 2
+    assert (region["startColumn"], region["endColumn"]) == (units + 1, units + 3)

@@ -23,6 +23,7 @@ WHERE: Mapping[str, str] = {
     "check": "rules_commands",
     "test": "rules_commands",
     "cases": "rules_commands",
+    "fmt": "format_command",
     "facts": "rules_commands",
     "schema": "rules_commands",
     "docs": "page_commands",

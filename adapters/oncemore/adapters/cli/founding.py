@@ -38,6 +38,7 @@ jobs:
       - uses: actions/setup-python@v5
         with: {{python-version: "3.12"}}
       - run: CPPFLAGS=-DPyEval_CallObject=PyObject_CallObject pip install "oncemore=={version}"
+      - run: oncemore fmt --diff policies
       - run: oncemore check policies --format github
       - run: oncemore test policies --format github --junit rules.xml
       - run: oncemore test policies --format markdown >> "$GITHUB_STEP_SUMMARY"
@@ -49,6 +50,12 @@ HOOKS = """\
 repos:
   - repo: local
     hooks:
+      - id: oncemore-fmt
+        name: rules are in their one form
+        entry: oncemore fmt policies
+        language: system
+        files: ^policies/
+        pass_filenames: false
       - id: oncemore-check
         name: rules are sound
         entry: oncemore check policies
@@ -68,6 +75,7 @@ README = """\
 
     oncemore doctor                       # what is missing on this machine, with the command that mends it
     oncemore check                        # are the rules in policies/ sound?
+    oncemore fmt                          # the rule files in their one form
     oncemore test                         # do they decide as their tests say?
     oncemore ask first "Write a summary." # a message to the workspace `first`; prints its Request
     oncemore work                         # answer it, and do once more what may be done once more

@@ -38,6 +38,8 @@ class Exit(IntEnum):
 
 FORMATS = ("pretty", "json")
 
+MOST_FRAMES = 20
+
 LONGEST_TEXT = 1_000_000
 """Bytes of a text that is read from standard input."""
 
@@ -125,13 +127,15 @@ def escaped(text: str) -> str:
 
 
 def diagnostics(found: Iterable[Diagnostic], *, err: bool = False) -> None:
-    """Frames of what is wrong, and how many there are."""
+    """Frames of what is wrong, the first ones of many, and how many there are."""
     from oncemore.rules.diagnostics import render
 
     listed = list(found)
     write = note if err else say
-    write(render(listed, "pretty", color=coloured(err=err)))
+    write(render(listed[:MOST_FRAMES], "pretty", color=coloured(err=err)))
     write("")
+    if len(listed) > MOST_FRAMES:
+        write(f"the first {MOST_FRAMES} are shown; `oncemore check --format compact` has a line for each")
     write(counted(listed))
 
 

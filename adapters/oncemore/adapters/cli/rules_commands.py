@@ -161,7 +161,7 @@ def cases(ctx: click.Context, name: str, policies: Path | None, write: Path | No
         return
     try:
         with write.open("x", encoding="utf-8") as file:
-            file.write(text)
+            file.write(f"{text}\n")
     except FileExistsError:
         raise click.UsageError(f"{write} is there already; nothing was written") from None
     output.say(str(write))

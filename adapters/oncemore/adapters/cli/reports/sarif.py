@@ -76,8 +76,8 @@ def _cases(run: Run) -> Iterator[_Result]:
 def _region(one: Diagnostic) -> dict[str, int]:
     region = {"startLine": one.line}
     if one.source_line:
-        region["startColumn"] = _units(one.source_line, one.column)
-        region["endColumn"] = _units(one.source_line, one.end_column)
+        region["startColumn"] = one.left_out_units + _units(one.source_line, one.column - one.left_out)
+        region["endColumn"] = one.left_out_units + _units(one.source_line, one.end_column - one.left_out)
     return region
 
 
