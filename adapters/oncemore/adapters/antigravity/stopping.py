@@ -66,11 +66,11 @@ class Stopping:
         self._native = native
         self._process = process
         self._stored = stored
+        self._begun = begun
+        self._mine = False
         self._later = False
         self._kept: HarnessProcess | None = None
         self._seen: set[int] = set()
-        one, _ = self._turn()
-        self._begun = begun if begun is not None and one is not None and begun.client_id in one.client_ids else None
 
     def halt(self) -> bool:
         """Have the harness stop the turn, unless it has ended; whether the process is kept.
@@ -96,21 +96,29 @@ class Stopping:
         Raises:
             Uncertain: one still runs, or may.
         """
+        self._turn()
         if self._begun is not None:
             self._begun.commands.end(self._is_ours, self._kept.pid if self._kept is not None else None)
-        if not (self._proven_in(self._kept) if self._kept is not None else self._proven_without()):
-            raise Uncertain("a command of the turn still runs, or may")
+        if self._kept is not None:
+            self._prove_in(self._kept)
+        else:
+            self._prove_without()
 
-    def _proven_in(self, process: HarnessProcess) -> bool:
+    def _prove_in(self, process: HarnessProcess) -> None:
         """Every command that lives is known not to be the turn's."""
         living = process.living()
-        told_apart = self._begun is not None and self._begun.earlier is not None
-        return living == () or (living is not None and told_apart and not any(map(self._is_ours, living)))
+        if living is None:
+            raise Uncertain("the kernel does not tell whether a command of the turn still runs")
+        if any(map(self._is_ours, living)):
+            raise Uncertain("a command of the turn still runs")
+        if living and not self._tells_apart():
+            raise Uncertain("a command runs of which it is not known whether it is the turn's")
 
-    def _proven_without(self) -> bool:
+    def _prove_without(self) -> None:
         """Nothing of the conversation lives."""
         thread_id = self._native.thread_id
-        return Lock(self._home, thread_id).free() and not Commands(thread_id).living()
+        if not Lock(self._home, thread_id).free() or Commands(thread_id).living():
+            raise Uncertain("something of the conversation still runs, or may")
 
     def _over(self, process: HarnessProcess) -> bool:
         """Whether the process has gone on from the turn: to something later, or to rest with the turn's end stored.
@@ -123,11 +131,16 @@ class Stopping:
             self._seen |= {command.session for command in living}
         return bool(later) or (_ended(one) and process.state == RESTING)
 
+    def _tells_apart(self) -> bool:
+        """Whether the turn's commands can be told from others at all."""
+        return self._mine and self._begun is not None and self._begun.earlier is not None
+
     def _is_ours(self, command: Command) -> bool:
         """Whether the command is known to be the turn's: it was not there before, and is none of a later turn."""
-        if self._begun is None or self._begun.earlier is None or command.session in self._begun.earlier:
+        if not self._tells_apart():
             return False
-        return not self._later or command.session in self._seen
+        assert self._begun is not None and self._begun.earlier is not None
+        return command.session not in self._begun.earlier and (not self._later or command.session in self._seen)
 
     def _turn(self) -> tuple[Invocation | None, Sequence[Invocation]]:
         """The turn as it is stored now, and those behind it."""
@@ -136,7 +149,10 @@ class Stopping:
         except Unreadable:
             return None, ()
         place = next((place for place, one in enumerate(every) if one.native == self._native), None)
-        return (None, ()) if place is None else (every[place], every[place + 1 :])
+        if place is None:
+            return None, ()
+        self._mine = self._mine or (self._begun is not None and self._begun.client_id in every[place].client_ids)
+        return every[place], every[place + 1 :]
 
 
 def _ended(one: Invocation | None) -> bool:
