@@ -1,8 +1,8 @@
 """Which findings has an author allowed, and with what reason?
 
-A comment `# oncemore: allow R403, REASON` on a line of a gate, or in the comment directly above it, silences the
-findings of that code on that gate. An allowance without a reason, and one that silences nothing, are findings
-themselves, so that none outlives what it was written for.
+A comment `# oncemore: allow R403, REASON` on a line of a gate, of `when` or of `policy`, or in the comment directly
+above it, silences the findings of that code there. An allowance without a reason, and one that silences nothing, are
+findings themselves, so that none outlives what it was written for.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HOW = "write `# oncemore: allow CODE, REASON`, with the code of a finding"
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """A gate or `when`, from its first line to its last."""
+    """A gate, `when` or `policy`, from its first line to its last."""
 
     first: int
     last: int
@@ -55,7 +55,11 @@ def without_allowed(document: Document, found: Sequence[Diagnostic], *, unneeded
         kept = [one for one in left if not _silenced(one, document, code, stretch)]
         if len(kept) == len(left) and unneeded:
             message = f"there is no finding {code} here to allow"
-            left.append(_finding(document, place, message, "take it away, or put it on the gate or directly above it"))
+            left.append(
+                _finding(
+                    document, place, message, "take it away, or put it on the line of the finding or directly above it"
+                )
+            )
             continue
         left = kept
         if not reason:
@@ -96,7 +100,9 @@ def _stretches(document: Document) -> list[_Stretch]:
     if root is None or not isinstance(root.children, dict):
         return []
     found = []
-    when, gates = root.get("when"), root.get("gates")
+    called, when, gates = root.get("policy"), root.get("when"), root.get("gates")
+    if called is not None:
+        found.append(_Stretch(document.position(root.keys["policy"].start)[0], _last_line(document, called)))
     if when is not None:
         found.append(_Stretch(document.position(root.keys["when"].start)[0], _last_line(document, when)))
     for entry in gates.items() if gates is not None else ():

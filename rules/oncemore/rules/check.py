@@ -102,7 +102,7 @@ def _rivals(loaded: Loaded) -> Iterator[Diagnostic]:
             if witness is None:
                 continue
             message = f"{names} can both fire on one case, and then neither acts"
-            help_ = "give one a `when` or a gate that the other does not pass"
+            help_ = "give one a `when` or a gate that the other does not pass, or keep one of them off `enforce`"
             case = facts_text(witness)
         place = document.root.keys["policy"]
         yield document.diagnostic("R408", message, place, help=help_, severity="warning", path=("policy",), case=case)

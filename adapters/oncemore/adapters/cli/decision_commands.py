@@ -119,7 +119,8 @@ def explain(
 
     supposing: Supposing | None = None
     if facts_file is not None:
-        decided = _decided(facts_file, policy, policies, levels=False)
+        # Beside the others, as it was asked for a stored decision: `decide --policy` asks one alone.
+        decided = _decided(facts_file, None, policies, levels=False, known=policy)
         records: Iterable[Record] = decided.records
         if nearest:
             supposing = of_pass(decided.stored, decided.plans.values())
@@ -158,7 +159,13 @@ def _say_explained(records: Iterable[Record], telling: Telling, *, narrowed: boo
         telling.tell([without_gates(record) for record in shown])
 
 
-def _decided(file: Path, policy: str | None, policies: Path | None, levels: bool) -> Pass:
+def _decided(file: Path, policy: str | None, policies: Path | None, levels: bool, *, known: str | None = None) -> Pass:
+    """The decision on a facts file.
+
+    Args:
+        policy: this one alone.
+        known: a policy that has to be there.
+    """
     from oncemore.engine.decision import decide
     from oncemore.engine.evaluation import Evaluator
     from oncemore.rules.cases import facts_from_bytes, load_facts

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,7 @@ from oncemore.adapters.cli.output import Exit
 
 if TYPE_CHECKING:
     from oncemore.engine.intake import Saw
+    from oncemore.rules.loading import PolicySet
 
 
 def _why(_ctx: click.Context, _option: click.Parameter, text: str | None) -> str | None:
@@ -117,8 +120,6 @@ def levels(
 
     if (policy is None) != (level is None):
         raise click.UsageError("name POLICY and LEVEL to change one, neither to see all")
-    if level is not None and why is None:
-        raise click.UsageError("a change needs --why TEXT")
     if level is None and (why is not None or until is not None):
         raise click.UsageError("--why and --until belong to a change")
     with entered(home) as house:
@@ -126,23 +127,53 @@ def levels(
         names = [one.name for one in loaded.policies]
         if policy is not None and policy not in names:
             raise click.UsageError(f"there is no policy {policy!r}{output.did_you_mean(policy, names)}")
+        if level is not None and why is None:
+            raise click.UsageError("a change needs --why TEXT")
+        written: dict[str, str] = {}
         with house.journal.transaction():
             now = house.journal.advance_clock().ms
             if house.configuration.levels is not None:
                 from oncemore.rules.levels import load_levels
 
                 # As the worker does at its first start: a change must not keep the file from filling a new journal.
-                journal_levels.fill(load_levels(house.configuration.levels), now)
+                written = load_levels(house.configuration.levels)
+                journal_levels.fill(written, now)
             if policy is not None and level is not None and why is not None:
                 ends = None if until is None else _moment(until, now)
                 journal_levels.change(policy, level, who=_operator(), why=why, at=now, until=ends)
             rows = [_level(name, now) for name in names]
+    at = {str(row["policy"]): str(row["level"]) for row in rows}
+    # What somebody has changed on purpose is no surprise.
+    kept = {str(row["policy"]) for row in rows if row["who"] in (None, "levels file")}
+    _tell_levels(at, {name: level for name, level in written.items() if name in kept}, loaded)
     if format_ == "json":
         output.document(rows)
         return
     head = ("POLICY", "LEVEL", "SINCE", "UNTIL", "WHO", "WHY")
     keys = ("policy", "level", "since", "until", "who", "why")
     output.say(output.columns([head, *(tuple(output.line(row[key] or "") for key in keys) for row in rows)]))
+
+
+def _tell_levels(at: Mapping[str, str], written: Mapping[str, str], loaded: PolicySet) -> None:
+    """What may surprise: a file that says otherwise than the record, and policies that keep each other from acting."""
+    from oncemore.rules.cells import Undecided
+    from oncemore.rules.rivals import Rivals
+
+    for name, level in at.items():
+        if written.get(name, level) != level:
+            output.note(
+                f"levels.yaml says {written[name]} for {name}; it was read at the first start, and the record counts: "
+                f"oncemore levels {name} {written[name]} --why TEXT"
+            )
+    acting = [policy for policy in loaded.policies if at[policy.name] == "enforce"]
+    rivals = Rivals(acting)
+    for first, second in combinations(sorted(policy.name for policy in acting), 2):
+        try:
+            overlapping = rivals.both_fire(first, second) is not None
+        except Undecided:
+            overlapping = False
+        if overlapping:
+            output.note(f"{first} and {second} can both fire on one case, and then neither acts; see R408 of `check`")
 
 
 @click.command()

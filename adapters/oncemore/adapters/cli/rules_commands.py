@@ -50,7 +50,25 @@ def check(ctx: click.Context, paths: tuple[Path, ...], format_: str, junit: Path
         if file is not None:
             output.write_file(file, rendered(checked, form))
     report(checked, format_)
+    for folder in _left_beside(looked):
+        output.note(f"compared with no other policy of {folder}; `oncemore check {folder}` does that")
     ctx.exit(checked.exit)
+
+
+def _left_beside(looked: Sequence[Path]) -> list[Path]:
+    """Folders of which a policy was looked at, and others that could fire on the same cases were not."""
+    from oncemore.rules.loading import policy_files
+
+    files = {path.resolve() for path in looked if path.is_file()}
+    folders = dict.fromkeys(path.parent for path in looked if path.is_file())
+    given = {path.resolve() for path in looked if path.is_dir()}
+    return [
+        folder
+        for folder in folders
+        if folder.resolve() not in given
+        and files & {path.resolve() for path in policy_files(folder)}
+        and not files >= {path.resolve() for path in policy_files(folder)}
+    ]
 
 
 @click.command()
@@ -174,7 +192,8 @@ def cases(ctx: click.Context, name: str, policies: Path | None, write: Path | No
 def facts(ctx: click.Context, name: str | None, format_: str) -> None:
     """Say which facts conditions may name.
 
-    NAME is one of them, of which everything is said, or the first part of names, such as `native`.
+    NAME is one of them, of which everything is said, the first part of names, such as `native`, or a value or a word of
+    what facts say.
 
     Exit codes: 0 shown; 2 there is no such fact.
     """
@@ -183,6 +202,7 @@ def facts(ctx: click.Context, name: str | None, format_: str) -> None:
     from oncemore.rules.vocabulary import FACTS
 
     chosen = [fact for fact in FACTS.values() if name in (None, fact.name) or fact.name.startswith(f"{name}.")]
+    chosen = chosen or [fact for fact in FACTS.values() if name in fact.values or f" {name} " in f" {fact.meaning} "]
     if not chosen:
         near = output.did_you_mean(str(name), FACTS)
         output.note(f"error[R302] there is no fact {name!r}{near}")
