@@ -12,9 +12,6 @@ from tests.rows.row import Removal
 
 from oncemore.engine.errors import OncemoreError
 
-for shared in ("antigravity_world", "interrupted_world", "steward_world"):
-    pytest.register_assert_rewrite(f"tests.rows.{shared}")
-
 FAILS = (AssertionError, OncemoreError, IntegrityError, pytest.fail.Exception)
 """How a test fails for want of its rule. Anything else is a removal that does not fit, and no proof."""
 
