@@ -264,10 +264,13 @@ def test_where_the_kernel_does_not_tell_the_free_lock_is_the_proof(
     bench: Workbench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(commands, "PROCESSES", tmp_path / "nothing")
-    first = begin(bench, "first", STAYS)
+    bench.script = lambda request: [Shell("echo made > made"), Hang(bench.release)]
+    first = bench.start("request-1", "first")
+    assert bench.model.wait_for_calls(2)
     bench.runtime.cancel(first)
-    assert not lives(bench, "first")
-    assert values(bench.inventory("request-1", first).readings, *FACTS) == SETTLED
+    assert (bench.folder / "made").exists()
+    assert bench.runtime.observe(first, 0).status == "interrupted"
+    assert values(bench.inventory("request-1", first).readings, "native.background") == {"native.background": "none"}
     second = begin(bench, "second", client_id="request-2")
     with pytest.raises(Uncertain):
         bench.runtime.cancel(second)
