@@ -385,6 +385,52 @@ def test_V16_a_result_that_changes_behind_the_reservation_starts_no_model(d: Des
     assert d.w.row("select state from attempt where request = ?", request)["state"] == "withdrawn"
 
 
+def _somewhere_in_it(text: str) -> Any:
+    """Anything that stands in the input passes for the material that was handed over."""
+
+    class Anywhere(str):
+        def __eq__(self, other: object) -> bool:
+            return str(other) in text
+
+        __hash__ = str.__hash__
+
+    return Anywhere()
+
+
+@row(
+    "V16",
+    "When a result disappears between the reservation and the dispatch, no model is started.",
+    on=ON,
+    removed=guard(
+        "oncemore.engine.prompts.material_in", _somewhere_in_it, "comparing the whole material, not a part of it"
+    ),
+)
+def test_V16_a_result_that_disappears_behind_the_reservation_starts_no_model(d: Desk) -> None:
+    request = interrupted(d, LOOKED[0], viewed("one.md\n"), viewed("two.md\n"))
+
+    def change(point: CrashPoint, about: str) -> None:
+        if point is CrashPoint.AFTER_ENQUEUE:
+            d.change(lambda steps: [*steps[:-1], {key: one for key, one in steps[-1].items() if key != "viewFile"}])
+
+    d.on = change
+    held(d, request)
+    assert d.passed[CrashPoint.AFTER_ENQUEUE] == 1
+    assert d.w.row("select state from attempt where request = ?", request)["state"] == "withdrawn"
+
+
+@row(
+    "V16",
+    "A result that is no text that can be written down is no material, and spends nothing.",
+    on=ON,
+    removed=guard(f"{MATERIAL}._beyond", lambda kind, one, text, terms: None, "asking whether it can be written down"),
+)
+def test_V16_a_result_with_half_a_surrogate_pair_is_no_material(d: Desk) -> None:
+    request = interrupted(d, LOOKED[0], viewed("one\ud800.md"))
+    d.work(2 * MINUTE, HOUR)
+    assert d.w.row("select held, state from request where id = ?", request)["state"] == "open"
+    assert d.w.rows("select state from attempt where kind = 'review'") == []
+
+
 def _as_they_stand(found: Sequence[Any]) -> str:
     return "\n".join(result.text for _, result in found)
 

@@ -132,6 +132,18 @@ def test_what_takes_too_many_steps_is_said_to_be_undecided(tmp_path: Path, monke
     assert (finding.code, finding.line) == ("R412", 1)
 
 
+@pytest.mark.parametrize(
+    "require",
+    [
+        " || ".join(f"(native.latest && native.steps > {n} && native.user_inputs > {n})" for n in range(40)),
+        " && ".join(f"(native.latest || native.steps > {n} || native.user_inputs > {n})" for n in range(40)),
+    ],
+)
+def test_what_is_too_much_to_evaluate_is_said_once(tmp_path: Path, require: str) -> None:
+    write(tmp_path, policy(gate(f"'{require}'")))
+    assert {one.code for one in check_paths([tmp_path])} == {"R212"}
+
+
 # Against every combination --------------------------------------------------------------------------------------------
 
 

@@ -45,7 +45,7 @@ def material_stands(context: Context, request: str, text: str) -> bool:
         left = _material(context, request, kind)
     except OtherThanDecided:
         return False
-    return left is None or f"\n{left}\n" in text
+    return left is None or left == prompts.material_in(text)
 
 
 def _material(context: Context, request: str, kind: str) -> str | None:
@@ -65,4 +65,9 @@ def _exactly(left: Mapping[str, str], kind: str) -> str:
     text = left.get(kind)
     if set(left) != {kind} or not isinstance(text, str) or not text:
         raise OtherThanDecided(f"an earlier try left {' and '.join(sorted(left)) or 'nothing'}, not {kind} alone")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # It could not be kept as it is, and another text is not what the runtime holds.
+        raise OtherThanDecided("what an earlier try left is no text that can be written down") from None
     return text

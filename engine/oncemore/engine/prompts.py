@@ -5,6 +5,7 @@ They are fixed. Nothing that a model, a file or a report said is ever put into a
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from oncemore.engine.response import Tags
@@ -75,6 +76,22 @@ def review_input(message: str, material: str, text: str | None, word: str, marke
         parts.append(f"\n\n=====material-{marker}=====\n{text}\n=====material-{marker}=====\n")
     parts.append(PARTIAL.format(opening=tags.opening, closing=tags.closing))
     return "".join(parts)
+
+
+_MARK = re.compile(r"\n=====material-(\w+)=====\n")
+
+
+def material_in(text: str) -> str | None:
+    """The material that the input of a review holds; None when it holds none, or is none that was made here.
+
+    The last mark is ours, since nothing comes behind the material but a fixed text, and neither question nor material
+    can know its word.
+    """
+    marks = _MARK.findall(text)
+    if not marks:
+        return None
+    parts = text.split(f"\n=====material-{marks[-1]}=====\n")
+    return parts[1] if len(parts) == 3 else None
 
 
 def request_input(message: str, word: str) -> str:

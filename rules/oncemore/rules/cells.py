@@ -35,7 +35,7 @@ NOT_FAIL: Final = PASS | UNKNOWN
 MAX_STEPS = 200_000
 """Ways that are tried for one question before it is left undecided, and said to be."""
 
-_MAX_BOXES = 4_096
+_MAX_BOXES = 512
 _EVERY = -1
 """The mask of a fact that is not restricted."""
 

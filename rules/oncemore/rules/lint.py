@@ -34,6 +34,9 @@ def findings(reading: Reading) -> Iterator[Diagnostic]:
     for use in reading.uses:
         path = (*use.found.path, "require")
         yield from _twice(use.found.document, use.found.node.get("require"), use.found.condition, path)
+    documents = [reading.document, *(use.found.document for use in reading.uses)]
+    if any(one.code == "R212" for document in documents for one in document.diagnostics):
+        return  # what is too much to evaluate is too much to look through, and is said already
     if not reading.whole:
         yield from _impossible_alone(reading)
         return

@@ -144,9 +144,6 @@ def test_room_needs_the_word_and_nothing_against_it(answer: dict[str, Any], stat
 @pytest.mark.parametrize(
     "answer",
     [
-        {},
-        {"ordinaryUsageAllowed": True},
-        said(rateLimits=None),
         said(rateLimits=[]),
         said(ordinaryUsageAllowed="true"),
         said(ordinaryUsageAllowed=1),
@@ -156,6 +153,7 @@ def test_room_needs_the_word_and_nothing_against_it(answer: dict[str, Any], stat
         limits(primary={"usedPercent": "12"}),
         limits(primary={"usedPercent": 12.5}),
         limits(primary={"usedPercent": True}),
+        limits(primary={"usedPercent": -4}),
         limits(primary={"usedPercent": 12, "resetsAt": "soon"}),
         limits(primary={"usedPercent": 12, "resetsAt": -1}),
         limits(primary={"usedPercent": 12, "resetsAt": 1 << 60}),
@@ -164,10 +162,23 @@ def test_room_needs_the_word_and_nothing_against_it(answer: dict[str, Any], stat
         limits(spendControlReached="no"),
     ],
 )
-def test_what_is_not_of_the_protocols_form_is_missing(answer: dict[str, Any]) -> None:
+def test_what_is_not_of_the_protocols_form_is_reported_and_no_value(answer: dict[str, Any]) -> None:
+    found = account.reading(answer, NOW)
+    # Not missing: a probe does not overrule an answer that was given and not understood.
+    assert (found.status, found.value) == ("reported", None)
+    assert found.evidence is not None and "protocol" in found.evidence.details["why"]
+
+
+@pytest.mark.parametrize("answer", [{}, {"ordinaryUsageAllowed": True}, said(rateLimits=None)])
+def test_an_answer_without_limits_is_missing(answer: dict[str, Any]) -> None:
     found = account.reading(answer, NOW)
     assert (found.status, found.value) == ("missing", None)
-    assert found.evidence is not None and "protocol" in found.evidence.details["why"]
+
+
+@pytest.mark.parametrize("limits", [{"primary": {"usedPercent": 99.5}}, {"primary": 12}, [], None])
+def test_a_plain_no_stands_whatever_else_is_not_understood(limits: Any) -> None:
+    found = account.reading(said(ordinaryUsageAllowed=False, rateLimits=limits), NOW)
+    assert (found.status, found.value) == ("known", "exhausted")
 
 
 def test_the_form_is_that_of_the_programs_own_schema(tmp_path: Path) -> None:

@@ -155,7 +155,11 @@ def _carried_out(one: Invocation) -> bool:
 
 
 def _beyond(kind: Kind, one: Invocation, text: str, terms: Terms) -> str | None:
-    """Why results are more than may be handed over; None where they are not."""
+    """Why what is left cannot be handed over whole and as it is; None where it can."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "what is left is no text that can be written down: it holds half of a pair of surrogates"
     if kind != "visible_results":
         return None
     if len(one.steps) > terms.steps:

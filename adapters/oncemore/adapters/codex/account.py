@@ -63,18 +63,25 @@ def reading(answer: Mapping[str, Any], at: int) -> Reading:
 
     Room is known where the vendor says that the account may use the model and nothing in the answer says otherwise; no
     room where the vendor says that it may not, or that a limit is reached. An answer that says both is in conflict.
-    One that says neither, or is not of the protocol's form, is missing.
+    One that says neither, or tells no limits, is missing; one that is not of the protocol's form was reported and is no
+    value, unless it says plainly that the account may not be used.
     """
+    allowed: bool | None = None
     try:
         allowed = _of(answer, "ordinaryUsageAllowed", bool)
         limits = answer.get("rateLimits")
+        if limits is None and allowed is not False:
+            return _missing(at, "codex tells no limits: rateLimits is not there, as its protocol has it")
         if not isinstance(limits, Mapping):
             raise _Malformed("rateLimits")
         windows = {name: _window(limits, name) for name in ("primary", "secondary")}
         reached = _of(limits, "rateLimitReachedType", str) is not None
         reached = _of(limits, "spendControlReached", bool) is True or reached
     except _Malformed as field:
-        return _missing(at, f"{field} is not as codex's protocol has it")
+        details = {"why": f"{field} is not as codex's protocol has it"}
+        if allowed is False:
+            return Reading("known", "exhausted", Evidence("codex", at, details=details))
+        return Reading("reported", None, Evidence("codex", at, details=details))
     reached = reached or any(window.full(at) for window in windows.values() if window is not None)
     evidence = Evidence("codex", at, details={name: str(one) for name, one in windows.items() if one is not None})
     if allowed and reached:
@@ -112,7 +119,7 @@ def _window(limits: Mapping[str, Any], name: str) -> _Window | None:
     if not isinstance(told, Mapping):
         raise _Malformed(name)
     used, resets = _of(told, "usedPercent", int), _of(told, "resetsAt", int)
-    if used is None or not 0 <= (resets or 0) < 1 << 37:  # beyond it there is no date to write
+    if used is None or used < 0 or not 0 <= (resets or 0) < 1 << 37:  # beyond it there is no date to write
         raise _Malformed(name)
     return _Window(used, None if resets is None else resets * 1000)
 
