@@ -47,7 +47,7 @@ def steward(w: World) -> World:
     on=CODEX,
     removed=guard(
         "oncemore.engine.executor.admission.enqueue",
-        lambda context, request: None,
+        lambda context, request: True,
         "that a reservation left behind is taken up",
     ),
 )
