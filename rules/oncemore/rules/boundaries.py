@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from oncemore.rules.case import Value
-from oncemore.rules.cells import plain
 from oncemore.rules.durations import format_ms
-from oncemore.rules.expression import Compare, leaves
+from oncemore.rules.expression import leaves
 from oncemore.rules.floor import floor_gates
 from oncemore.rules.judged import judged
+from oncemore.rules.leaf_rules import constants
 from oncemore.rules.policy import Policy
 from oncemore.rules.typecheck import MAX_INT
 from oncemore.rules.vocabulary import FACTS
@@ -54,8 +54,7 @@ def boundaries(policy: Policy, base: Values) -> Iterator[Boundary]:
     literals: dict[str, set[Value]] = {}
     for condition in conditions:
         for leaf in leaves(condition):
-            given = (leaf.value,) if isinstance(leaf, Compare) else leaf.values
-            literals.setdefault(leaf.fact, set()).update(plain(one) for one in given)
+            literals.setdefault(leaf.fact, set()).update(constants(leaf))
     for fact, values in literals.items():
         for value in _beside(fact, values):
             if value != base.get(fact):

@@ -15,7 +15,8 @@ from itertools import product
 from typing import Any, Final, TypeAlias
 
 from oncemore.rules.case import Value
-from oncemore.rules.expression import And, Compare, Duration, Expression, Leaf, Literal, Member, Not, leaves
+from oncemore.rules.expression import And, Compare, Expression, Leaf, Member, Not, leaves
+from oncemore.rules.leaf_rules import constants
 from oncemore.rules.outcome import Truth
 from oncemore.rules.typecheck import MAX_INT
 from oncemore.rules.vocabulary import FACTS
@@ -56,8 +57,8 @@ class Undecided(Exception):
 def holds(leaf: Leaf, value: Value) -> bool:
     """Whether a comparison is true of a value of its fact."""
     if isinstance(leaf, Compare):
-        return _OPERATORS[leaf.op](value, plain(leaf.value))
-    return any(value == plain(item) for item in leaf.values)
+        return _OPERATORS[leaf.op](value, *constants(leaf))
+    return value in constants(leaf)
 
 
 def truth(condition: Expression, values: Mapping[str, Value]) -> Truth:
@@ -74,11 +75,6 @@ def truth(condition: Expression, values: Mapping[str, Value]) -> Truth:
     if deciding in seen:
         return deciding
     return Truth.UNKNOWN if Truth.UNKNOWN in seen else _TURNED[deciding]
-
-
-def plain(value: Literal) -> Value:
-    """A literal as facts have it: a duration in milliseconds."""
-    return value.ms if isinstance(value, Duration) else value
 
 
 _TURNED: Mapping[Truth, Truth] = {
@@ -99,8 +95,7 @@ class Cells:
         literals: dict[str, set[Value]] = {}
         for condition in conditions:
             for leaf in leaves(condition):
-                given = (leaf.value,) if isinstance(leaf, Compare) else leaf.values
-                literals.setdefault(leaf.fact, set()).update(plain(one) for one in given)
+                literals.setdefault(leaf.fact, set()).update(constants(leaf))
         self._starts = {fact: _starts(fact, known) for fact, known in literals.items() if _numeric(fact)}
         self.values: Mapping[str, tuple[Value | None, ...]] = {
             fact: (*(self._starts[fact] if _numeric(fact) else _listed(fact)), None) for fact in literals
@@ -133,10 +128,6 @@ class Cells:
             else:
                 picked[fact] = self.values[fact][(mask & -mask).bit_length() - 1]
         return picked
-
-    def supplied(self, facts: Iterable[str]) -> dict[str, int]:
-        """The box of all cases in which these facts are known."""
-        return {fact: (1 << len(self.values[fact]) - 1) - 1 for fact in facts if fact in self.values}
 
     def unknown(self, facts: Iterable[str]) -> dict[str, int]:
         """The box of all cases in which these facts are unknown."""
