@@ -320,9 +320,9 @@ def _open(bodies: list[tuple[int, Path, list[int]]], indent: int) -> Path:
 
 
 def plain(text: str, flow: bool) -> bool:
-    """Whether a text may stand without quotes."""
+    """Whether a text may stand without quotes, also as the last on its line: a dash alone would begin a list there."""
     try:
-        read = yaml.safe_load(f"[{text}]" if flow else f"a: {text}")
+        read = yaml.safe_load(f"[{text}\n]" if flow else f"a: {text}\n")
     except yaml.YAMLError:
         return False
     return read == ([text] if flow else {"a": text}) and not text.startswith(("#", "!"))
