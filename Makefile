@@ -82,7 +82,7 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
 lock:
 	$(COMPILE) pyproject.toml --all-extras --group bench --group build --output-file requirements/bench.txt
 	$(COMPILE) pyproject.toml --all-extras --group dev --group build --constraint requirements/bench.txt --output-file requirements/test.txt
-	$(COMPILE) pyproject.toml --extra codex --group build --constraint requirements/bench.txt --output-file requirements/demo.txt
+	$(COMPILE) pyproject.toml --extra codex --extra serve --group build --constraint requirements/bench.txt --output-file requirements/demo.txt
 	$(COMPILE) --group editor --constraint requirements/bench.txt --output-file requirements/editor.txt
 	cd tests/editor && $(NPM) install --package-lock-only --ignore-scripts --no-audit --no-fund --omit-lockfile-registry-resolved
 	$(COMPILE) --group build --constraint requirements/bench.txt --output-file requirements/build.txt
