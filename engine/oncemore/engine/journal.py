@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -60,6 +61,8 @@ class Journal:
         _folder(path.parent)
         # One file has one lock, whatever name it is reached by.
         self.path = path = path.resolve()
+        # SQLite lets those who wait for it starve each other; the threads of one process go one after another instead.
+        self._writing = threading.RLock()
         self._lock = _hold(path.with_name(path.name + ".worker")) if worker else None
         old = os.umask(0o077)
         try:
@@ -94,15 +97,36 @@ class Journal:
             self._lock = None
 
     @contextmanager
+    def connected(self) -> Iterator[None]:
+        """A connection of the calling thread's own, closed afterwards; the thread that opened the journal has one.
+
+        Raises:
+            JournalRefused: the database cannot be opened any more.
+        """
+        if not self._database.is_closed():
+            yield
+            return
+        try:
+            self._database.connect()
+        except pw.DatabaseError as error:
+            raise JournalRefused(f"the journal {self.path} cannot be used: {error}") from error
+        try:
+            yield
+        finally:
+            self._database.close()
+
+    @contextmanager
     def transaction(self) -> Iterator[None]:
         """One unit of work that no other writer interleaves with; rolled back whole on any exception.
+
+        The calling thread is `connected`.
 
         Raises:
             JournalRefused: the database could not be written: its disk is full, it is read-only, or somebody keeps it
                 locked.
         """
         try:
-            with self._database.atomic("IMMEDIATE"):
+            with self._writing, self._database.atomic("IMMEDIATE"):
                 yield
         except pw.OperationalError as error:
             raise JournalRefused(f"the journal {self.path} cannot be written: {error}") from error

@@ -103,7 +103,7 @@ def requests(state: str, format_: str, home: Path | None) -> None:
     from oncemore.rules import times
 
     with entered(home) as house:
-        from oncemore.adapters.cli.standing import standings
+        from oncemore.adapters.standing import standings
 
         found = standings(state, home_argument(home), house.journal.now().ms)
     if format_ == "json":
@@ -132,7 +132,8 @@ def show(request: str, format_: str, home: Path | None) -> None:
     Exit codes: 0 shown; 2 usage, configuration, no such Request.
     """
     with entered(home):
-        from oncemore.adapters.cli.timeline import render, timeline
+        from oncemore.adapters.cli.timeline import render
+        from oncemore.adapters.timeline import timeline
 
         told = timeline(request)
         if format_ == "json":
