@@ -72,7 +72,7 @@ class Context:
 
 
 def lock(session: str) -> Session:
-    """Take the Session's row for this transaction, and read it. A write to it is a lock on SQLite."""
+    """Take the Session's row for this transaction, and read it. A write to it is a lock on either database."""
     Session.update(fence=Session.fence + 1).where(Session.id == session).execute()
     row = Session.get_by_id(session)
     assert isinstance(row, Session)

@@ -45,7 +45,8 @@ def record(context: Context, request: str, judgement: Pass, stage: Stage, turn: 
         return
     for digest, body in context.rules.bundles.items():
         if not Bundle.select().where(Bundle.digest == digest).exists():
-            Bundle.insert(digest=digest, body=body).execute()
+            # Another worker may keep it in the same moment.
+            Bundle.insert(digest=digest, body=body).on_conflict_ignore().execute()
     DecisionPass.insert(
         id=key,
         request=request,
