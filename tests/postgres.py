@@ -19,6 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+import pytest
+
+both = pytest.mark.parametrize("place", ["sqlite", "postgresql"], indirect=True)
+"""The test runs on either database."""
 
 SETTINGS = {"fsync": "off", "max_connections": "60", "shared_buffers": "32MB", "autovacuum": "off"}
 

@@ -22,6 +22,7 @@ from oncemore.engine.commands import Command, command
 from oncemore.engine.context import Context, Settings
 from oncemore.engine.crashpoints import Checkpoint, unobserved
 from oncemore.engine.journal import Journal, system_clock
+from oncemore.engine.leases import Terms, leases
 from oncemore.engine.ports import Capacity, GrantRef, Ports, Runtime, Source
 from oncemore.engine.rulebook import Rulebook
 from oncemore.engine.tables import Request, Session
@@ -232,7 +233,15 @@ def context(house: House, rulebook: Rulebook, checkpoint: Checkpoint = unobserve
         hard_timeout=min(timeouts, default=Settings().hard_timeout),
         spread={name: one.capacity.spread for name, one in configuration.runtimes.items() if one.capacity is not None},
     )
-    return Context(journal=house.journal, ports=house.ports, rules=rulebook, settings=settings, checkpoint=checkpoint)
+    terms = Terms(configuration.worker.name, configuration.worker.lease, configuration.worker.batch)
+    return Context(
+        journal=house.journal,
+        ports=house.ports,
+        rules=rulebook,
+        settings=settings,
+        checkpoint=checkpoint,
+        leases=leases(house.journal, terms),
+    )
 
 
 def rulebook(configuration: Configuration) -> Rulebook:

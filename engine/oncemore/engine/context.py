@@ -10,6 +10,7 @@ from oncemore.engine import events
 from oncemore.engine.crashpoints import Checkpoint, unobserved
 from oncemore.engine.errors import PortError
 from oncemore.engine.journal import Journal
+from oncemore.engine.leases import Leases, OneWorker
 from oncemore.engine.ports import Ports, Runtime, Source
 from oncemore.engine.process import Process
 from oncemore.engine.rulebook import Rulebook
@@ -44,6 +45,7 @@ class Context:
     rules: Rulebook
     settings: Settings = field(default_factory=Settings)
     checkpoint: Checkpoint = unobserved
+    leases: Leases = field(default_factory=OneWorker)
     process: Process = field(default_factory=Process.current)
     ticks: Callable[[], float] = lambda: time.monotonic() * 1000
     """Milliseconds that pass while this process watches, whatever the system clock is set to."""

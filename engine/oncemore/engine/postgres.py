@@ -10,6 +10,7 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -58,6 +59,61 @@ def url_amiss(url: str) -> str | None:
     if not parts.path.strip("/"):
         return "the journal's URL names no database: postgresql://user@host/database"
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a look at a server found.
+
+    Attributes:
+        version: the server's.
+        made: the journal's tables are there.
+        amiss: what keeps it from being used; empty when nothing does.
+        workers: how many said lately that they are there.
+    """
+
+    version: str
+    made: bool
+    amiss: str
+    workers: int
+
+
+def look(url: str) -> Seen:
+    """How a journal's database stands; nothing is changed by looking.
+
+    Raises:
+        JournalRefused: it cannot be reached.
+    """
+    server = PostgresServer(url)
+    try:
+        with server.database.connection_context():
+            return _seen(server.database)
+    except pw.PeeweeException as error:
+        raise JournalRefused(f"the journal {url} cannot be used: {words(error)}") from error
+    finally:
+        server.close()
+
+
+def _seen(database: Any) -> Seen:
+    def told(query: str) -> Any:
+        return database.execute_sql(query).fetchone()[0]
+
+    made, version = told("select to_regclass('schema_migration') is not null"), str(told("show server_version"))
+    amiss = ""
+    if (encoding := told("show server_encoding")) != "UTF8":
+        amiss = f"the database keeps texts as {encoding}; one with UTF8 is needed"
+    elif told("select pg_is_in_recovery()"):
+        amiss = "the server is in recovery mode"
+    elif not made and not told("select has_schema_privilege(current_schema(), 'create')"):
+        amiss = f"permission denied for schema {told('select current_schema()')}"
+    elif not made and told("select to_regclass('request') is not null"):
+        amiss = 'relation "request" already exists'
+    elif made and not told("select has_table_privilege('request', 'select, insert, update, delete')"):
+        amiss = "permission denied for table request"
+    workers = 0
+    if made and not amiss and told("select to_regclass('worker') is not null"):
+        workers = told("select count(*) from worker where until > extract(epoch from clock_timestamp()) * 1000")
+    return Seen(version.split()[0], made, amiss, workers)
 
 
 class OfThread(threading.local):
@@ -112,8 +168,8 @@ class PostgresServer:
             yield
 
     @contextmanager
-    def holding(self, session: str, token: int) -> Iterator[None]:
-        """Every transaction of this thread inside proves this lease first."""
+    def holding(self, session: str | None, token: int | None) -> Iterator[None]:
+        """Every transaction of this thread inside proves this lease first; with None it proves none."""
         before = self.thread.session, self.thread.token
         self.thread.session, self.thread.token = session, token
         try:

@@ -73,10 +73,10 @@ def work(once: bool, policies: Path | None, home: Path | None) -> None:
         _, chosen = policies_of(house, policies)
         _note_what_lacks(house, home)
         progress = Progress(house.journal.now().ms)
-        worker = Worker(context(house, Rulebook(chosen), progress.checkpoint), house.configuration.worker.poll)
+        made = context(house, Rulebook(chosen), progress.checkpoint)
         if not once:
             output.note(f"working on {house.configuration.journal}; Ctrl-C stops")
-        with logged(), _stopping_on_signals(stop):
+        with logged(), _stopping_on_signals(stop), Worker(made, house.configuration.worker.poll) as worker:
             if once:
                 while worker.run_due(stop):
                     progress.tell()
