@@ -245,7 +245,9 @@ class OneOfMany:
                 if one.session == session:
                     self._waiting.remove(one)
                     return one
+        self._begin()
         with self._apart():
+            self._still_there()
             made = self._said(CLAIM_ONE, session, self._id)
         return _Held(session, made[0][0]) if made else None
 
