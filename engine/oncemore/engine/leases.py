@@ -18,6 +18,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+import peewee as pw
+
 from oncemore.engine.errors import JournalRefused, LeaseLost
 from oncemore.engine.journal import Journal
 from oncemore.engine.process import Process
@@ -98,17 +100,18 @@ class Leases(Protocol):
         """Give everything back."""
 
 
+def longest_due(now: int, besides: Collection[str]) -> pw.ModelSelect[Request]:
+    """The Requests that are due, the longest due first."""
+    due = Request.select(Request.id).where(Request.due_at <= now, Request.id.not_in(besides))
+    return due.order_by(Request.due_at, Request.id)
+
+
 class OneWorker:
     """The worker of a SQLite file: the file's lock says that there is no other."""
 
     def next(self, now: int, besides: Collection[str]) -> str | None:
         """See `Leases`."""
-        row = (
-            Request.select(Request.id)
-            .where(Request.due_at <= now, Request.id.not_in(besides))
-            .order_by(Request.due_at, Request.id)
-            .first()
-        )
+        row = longest_due(now, besides).first()
         return None if row is None else str(row.id)
 
     def next_due(self) -> int | None:
@@ -216,12 +219,7 @@ class OneOfMany:
         return int(found)
 
     def _due_in(self, session: str, now: int, besides: Collection[str]) -> str | None:
-        row = (
-            Request.select(Request.id)
-            .where(Request.session == session, Request.due_at <= now, Request.id.not_in(besides))
-            .order_by(Request.due_at, Request.id)
-            .first()
-        )
+        row = longest_due(now, besides).where(Request.session == session).first()
         return None if row is None else str(row.id)
 
     def _claim(self, now: int, besides: Collection[str]) -> list[_Held]:
