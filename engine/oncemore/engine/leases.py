@@ -35,7 +35,7 @@ NOW = "(extract(epoch from clock_timestamp()) * 1000)::bigint"
 
 CLAIM = """with due as materialized (
     select id, session, due_at from request
-    where due_at <= %s and not id = any(%s) and not exists (select 1 from lease where lease.session = request.session)
+    where due_at <= %s and not id = any(%s) and session <> all(array(select session from lease))
     order by due_at, id limit %s for no key update of request skip locked),
 first as (select session, min(due_at) as due_at from due group by session),
 made as (insert into lease (session, worker, taken_at) select session, %s, {now} from first order by session
@@ -46,8 +46,8 @@ select session, token from made join first using (session) order by first.due_at
 CLAIM_ONE = f"""insert into lease (session, worker, taken_at) values (%s, %s, {NOW}) on conflict (session)
     do update set taken_at = excluded.taken_at where lease.worker = excluded.worker returning token"""  # noqa: S608
 
-NEXT_DUE = """select due_at from request where due_at is not null
-    and not exists (select 1 from lease where lease.session = request.session) order by due_at limit 1"""
+NEXT_DUE = """select due_at from request where due_at is not null and session <> all(array(select session from lease))
+    order by due_at, id limit 1"""
 
 OTHERS = "select id, host, boot, pid, pid_started from worker where id <> %s and host = %s"
 
