@@ -10,7 +10,7 @@ from oncemore.engine import phrases
 from oncemore.engine.decision import decide
 from oncemore.engine.errors import EngineFault
 from oncemore.engine.evaluation import Evaluator
-from oncemore.engine.records import instant
+from oncemore.engine.record_text import instant
 from oncemore.rules.case import Case, Reading, Value
 from oncemore.rules.durations import format_ms
 from oncemore.rules.nearest import Change, Nothing, nearest
