@@ -18,6 +18,7 @@ from tests.bench.peers import BASELINE, PEERS
 from tests.bench.subjects import Subject, subjects
 
 from oncemore.engine.decision import decide
+from oncemore.engine.evaluation import Evaluator
 from oncemore.rules.outcome import Truth
 
 CASES, ROUNDS = 300, 15
@@ -27,15 +28,19 @@ PLUGIN_MS = 5
 
 
 def ours(subject: Subject) -> dict[str, Callable[[Any], object]]:
-    """The three ways in which Oncemore is asked."""
+    """The ways in which Oncemore is asked."""
     evaluator, policy = subject.evaluator, subject.policy
 
-    def results(case: Any) -> object:
-        fired = evaluator.ask(policy, case)
-        return fired.outcome, fired.when, fired.gates
+    def results(evaluator: Evaluator) -> Callable[[Any], object]:
+        def ask(case: Any) -> object:
+            fired = evaluator.ask(policy, case)
+            return fired.outcome, fired.when, fired.gates
+
+        return ask
 
     return {
-        "(a) Oncemore, outcome and every gate": results,
+        "(a) Oncemore, outcome and every gate": results(subject.anew),
+        "(a) the same, of a cell asked before": results(evaluator),
         "(b) Oncemore, with the stored record": lambda case: decide(evaluator, case).stored,
         "(c) Oncemore, rendered as JSON": lambda case: decide(evaluator, case).json(),
     }
