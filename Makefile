@@ -3,7 +3,7 @@
 # make rows    the counterexamples, each with its rule taken out: every one has to fail
 # make lint    ruff, mypy, import-linter, and our own fmt, check and test over policies/
 # make crash   every crash point of every recovery, on the real programs too
-# make bench   speed and memory beside other engines, as ratios
+# make bench   speed and memory beside other engines and Cerbos, as ratios (needs wrk)
 # make lock    requirements/ anew, after a change of dependencies (needs uv)
 #
 # Each makes .venv once, from hashed lists, and does nothing more when nothing changed.
@@ -43,8 +43,10 @@ lint: $(VENV)/.test
 crash: $(VENV)/.test
 	@ONCEMORE_EVERY_CRASH_POINT=1 $(BIN)/python -m pytest -n $(WORKERS) tests/engine/executor/test_every_crash_point_is_survived.py tests/engine/executor/test_every_recovery_survives_crashes.py tests/adapters/wiring/test_a_continuation_on_lark_survives_crashes.py
 
-bench: $(VENV)/.bench
+bench: $(VENV)/.bench $(VENV)/.cerbos
 	@$(BIN)/python -m tests.bench
+	@$(BIN)/python -m tests.bench --author
+	@$(BIN)/python -m tests.bench --serving
 
 # The environment; made anew when PYTHON is another version.
 $(SYSTEM):
@@ -77,6 +79,14 @@ $(VENV)/.editor: requirements/editor.txt tests/editor/package.json tests/editor/
 	@cd $(VENV)/editor && $(NPM) ci --ignore-scripts --no-audit --no-fund --silent
 	@touch $@
 
+# The policy server that ours is measured beside.
+$(VENV)/.cerbos: requirements/editor.txt tests/bench/cerbos/package.json tests/bench/cerbos/package-lock.json $(VENV)/.bench
+	@$(PIP) install --require-hashes --only-binary :all: -r requirements/editor.txt
+	@mkdir -p $(VENV)/cerbos
+	@cp tests/bench/cerbos/package.json tests/bench/cerbos/package-lock.json $(VENV)/cerbos
+	@cd $(VENV)/cerbos && $(NPM) ci --ignore-scripts --no-audit --no-fund --silent
+	@touch $@
+
 # For those who change dependencies.
 UV      ?= uv
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
@@ -86,7 +96,7 @@ lock:
 	$(COMPILE) pyproject.toml --all-extras --group dev --group build --constraint requirements/bench.txt --output-file requirements/test.txt
 	$(COMPILE) pyproject.toml --extra codex --extra serve --group build --constraint requirements/bench.txt --output-file requirements/demo.txt
 	$(COMPILE) --group editor --constraint requirements/bench.txt --output-file requirements/editor.txt
-	cd tests/editor && $(NPM) install --package-lock-only --ignore-scripts --no-audit --no-fund --omit-lockfile-registry-resolved
+	for each in editor bench/cerbos; do (cd tests/$$each && $(NPM) install --package-lock-only --ignore-scripts --no-audit --no-fund --omit-lockfile-registry-resolved); done
 	$(COMPILE) --group build --constraint requirements/bench.txt --output-file requirements/build.txt
 	echo 'google-antigravity==0.1.22' | $(COMPILE) --no-deps --output-file requirements/antigravity.txt -
 	echo 'durable-rules==2.0.28' | $(COMPILE) --constraint requirements/bench.txt --output-file requirements/native.txt -

@@ -3,6 +3,7 @@
 python -m tests.bench             speed in process, and whole commands
 python -m tests.bench --memory    a million decisions in one process
 python -m tests.bench --author    what those wait for who write rules
+python -m tests.bench --serving   decisions over HTTP, beside Cerbos
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tests.bench import authoring, memory, processes
+from tests.bench import authoring, memory, processes, serving
 from tests.bench.peers import BASELINE, PEERS
 from tests.bench.subjects import Subject, subjects
 
@@ -91,11 +92,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--memory", action="store_true", help="a million decisions in one process instead")
     parser.add_argument("--author", action="store_true", help="checks, tests, mutants and nearest changes instead")
+    parser.add_argument("--serving", action="store_true", help="the service over HTTP beside Cerbos instead")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--decisions", type=int, default=memory.DECISIONS)
     arguments = parser.parse_args()
     if arguments.author:
         authoring.measure()
+        return
+    if arguments.serving:
+        serving.measure()
         return
     shipped, twelve = subjects(CASES)
     if arguments.memory:
