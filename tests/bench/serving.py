@@ -204,6 +204,7 @@ def _as_cel(text: str) -> str:
 
 def _twelve(policies: Path) -> None:
     gates = [gate(f"'{text}'", f"g{number:02d}") for number, text in enumerate(TWELVE)]
+    (policies / "levels.yaml").write_text("twelve: shadow\n")
     (policies / "twelve.yaml").write_text(policy(*gates, name="twelve", when=WHEN, then="{action: settle_turn}"))
 
 
@@ -264,7 +265,7 @@ def _nested(facts: Mapping[str, Any]) -> dict[str, Any]:
 def _running(run: list[str], health: str) -> Iterator[int]:
     """A server, from its first good answer on."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ONCEMORE_")}
-    with subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment) as process:
+    with subprocess.Popen(run, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment) as process:
         try:
             deadline = time.monotonic() + 30
             while not _healthy(health):
