@@ -112,7 +112,18 @@ def _wrk(target: Target, connections: int, folder: Path, seconds: int) -> Load:
     headers = "".join(said)
     read = f'local f = io.open("{body}"); wrk.body = f:read("*a"); f:close()'
     script.write_text(f'{read}\nwrk.method = "POST"\n{headers}')
-    run = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", str(script), target.url]
+    run = [
+        "wrk",
+        "-t1",
+        f"-c{connections}",
+        f"-d{seconds}s",
+        "--latency",
+        "--timeout",
+        "30s",
+        "-s",
+        str(script),
+        target.url,
+    ]
     said = subprocess.run(run, check=True, capture_output=True, text=True).stdout
     if "Non-2xx" in said or "Socket errors" in said:
         raise SystemExit(f"{target.name} did not answer every request:\n{said}")

@@ -15,6 +15,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -244,6 +245,11 @@ def read(plan: Plan, names: Sequence[str]) -> Fired:
     Raises:
         EngineFault: the names are not those of this plan.
     """
+    return _read(plan, tuple(names))
+
+
+@lru_cache(maxsize=4096)
+def _read(plan: Plan, names: tuple[str, ...]) -> Fired:
     results = bytearray(b"\x03" * plan.n_leaves + b"\x02" * (plan.n_places - plan.n_leaves))
     ending = None
     for name in names:
@@ -256,7 +262,7 @@ def read(plan: Plan, names: Sequence[str]) -> Fired:
             raise EngineFault(f"{plan.policy.name} has no rule {name}")
     if ending is None or _NO_RESULT in results:
         raise EngineFault(f"{plan.policy.name}: the stored firings are not complete")
-    return Fired(plan, bytes(results), tuple(names), ending)
+    return Fired(plan, bytes(results), names, ending)
 
 
 class Evaluator:

@@ -39,6 +39,7 @@ class StoredCase:
         self.now: int = case["now"]
         self.facts: Mapping[str, Mapping[str, Any]] = case["facts"]
         self.types = types
+        self._known: dict[str, str] = {}
         self._readings: dict[str, str] = {}
         self._observed: dict[int, str] = {}
 
@@ -54,7 +55,10 @@ class StoredCase:
 
     def known(self, fact: str) -> str:
         """The value as JSON; `null` unless it was known."""
-        return text(self.value(fact)) if self.status(fact) == "known" else "null"
+        found = self._known.get(fact)
+        if found is None:
+            found = self._known[fact] = text(self.value(fact)) if self.status(fact) == "known" else "null"
+        return found
 
     def reading(self, fact: str) -> str:
         """The members of an operand that the case brings, as JSON."""

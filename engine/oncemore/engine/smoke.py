@@ -59,7 +59,7 @@ def publish(policies: PolicySet, *, time_limit: float = TIME_LIMIT) -> Evaluator
         EngineUnavailable: durable-rules cannot be loaded.
     """
     try:
-        evaluator = Evaluator(policies.policies, keep=0)
+        evaluator = Evaluator(policies.policies)
     except RulesError as error:
         raise PolicyRefused(str(error)) from error
     try_elsewhere(evaluator, time_limit)
