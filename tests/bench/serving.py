@@ -128,7 +128,7 @@ def _wrk(target: Target, connections: int, folder: Path, seconds: int) -> Load:
     if "Non-2xx" in said or "Socket errors" in said:
         raise SystemExit(f"{target.name} did not answer every request:\n{said}")
     rate = float(_found(r"Requests/sec:\s+([\d.]+)", said))
-    return Load(rate, _ms(_found(r"50%\s+(\S+)", said)), _ms(_found(r"99%\s+(\S+)", said)))
+    return Load(rate, _ms(_found(r"\n\s+50%\s+(\S+)", said)), _ms(_found(r"\n\s+99%\s+(\S+)", said)))
 
 
 def _found(pattern: str, text: str) -> str:

@@ -41,7 +41,7 @@ class StoredCase:
         self.types = types
         self._known: dict[str, str] = {}
         self._readings: dict[str, str] = {}
-        self._observed: dict[int, str] = {}
+        self._seen: dict[tuple[int | None, str | None], tuple[str, str]] = {}
 
     def status(self, fact: str) -> Status:
         """Whether it was known, and if not, why."""
@@ -69,20 +69,21 @@ class StoredCase:
 
     def _reading(self, fact: str) -> str:
         kept = self.facts.get(fact, {})
-        observed = kept.get("observed_at")
-        seen = '"age":null,' if observed is None else self._seen(observed)
+        age, evidence = self._evidence(kept.get("observed_at"), kept.get("source"))
         details = f'"details":{text(kept["details"])},' if "details" in kept else ""
-        at = "null" if observed is None else f'"{instant(observed)}"'
         return (
-            f'{{{seen}{details}"fact":{quoted(fact)},"observed_at":{at},"source":{text(kept.get("source"))},'
+            f'{{"age":{age},{details}"fact":{quoted(fact)},{evidence},'
             f'"status":"{self.status(fact)}","value":{text(self.value(fact))},"wanted":'
         )
 
-    def _seen(self, observed: int) -> str:
-        found = self._observed.get(observed)
+    def _evidence(self, observed: int | None, source: str | None) -> tuple[str, str]:
+        """The age, and when and from where it was observed; many facts of a case have the same."""
+        found = self._seen.get((observed, source))
         if found is None:
-            age = format_ms(max(self.now - observed, 0))
-            found = self._observed[observed] = f'"age":"{age}",'
+            age, at = "null", "null"
+            if observed is not None:
+                age, at = f'"{format_ms(max(self.now - observed, 0))}"', f'"{instant(observed)}"'
+            found = self._seen[observed, source] = age, f'"observed_at":{at},"source":{text(source)}'
         return found
 
 
