@@ -135,3 +135,10 @@ def test_errors_and_findings_stand_in_one_order(tmp_path: Path) -> None:
 def test_nothing_to_check_is_said(tmp_path: Path) -> None:
     with pytest.raises(NoPolicies):
         check_paths([tmp_path])
+
+
+@pytest.mark.parametrize("broken", ["policy: p\n\tgates: []\n", "policy: p\ngate:\n  - use: g\n"])
+def test_no_group_is_called_unused_while_what_takes_it_cannot_be_read(tmp_path: Path, broken: str) -> None:
+    write(tmp_path, broken)
+    write(tmp_path, "group: g\ngates:\n" + gate(id="shared"), "groups/g.yaml")
+    assert "R404" not in {code for code, _, _ in found(tmp_path)}
