@@ -57,6 +57,20 @@ def test_none_is_said_plainly_with_what_stands_in_the_way(run: Run, rules: Path,
     assert "The policy is not concerned" in nearest(run, rules, unconcerned)
 
 
+def test_a_patience_that_ends_before_the_wait_is_named(run: Run, rules: Path, tmp_path: Path) -> None:
+    facts = case(tmp_path / "case.json", turn__ended_ago="10s")
+    stated = json.loads(facts.read_text())
+    facts.write_text(json.dumps(stated | {"now": "2026-01-02T00:00:00Z", "waiting_since": "2026-01-01T00:00:30Z"}))
+    assert nearest(run, rules, facts).endswith(
+        "\nNearest change: none. Time would change what backoff asks for, but not within the patience of 24h; "
+        "then a person has to look.\n"
+    )
+    assert nearest(run, rules, facts, "--lang", "zh").endswith(
+        "\n最小改变：无。backoff 所要求的会随时间满足，但已超出等待上限 24h，届时由人查看。\n"
+    )
+    assert json.loads(nearest(run, rules, facts, "--format", "json"))["nearest"]["patience"] == "24h"
+
+
 def test_what_fires_needs_no_change(run: Run, rules: Path, tmp_path: Path) -> None:
     facts = case(tmp_path / "case.json")
     assert "Nearest" not in nearest(run, rules, facts)
