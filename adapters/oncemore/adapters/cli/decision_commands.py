@@ -178,8 +178,7 @@ def _decided(file: Path, policy: str | None, policies: Path | None, levels: bool
     loaded = load_policies([choice.folder])
     if policy is not None and loaded.get(policy) is None:
         names = [one.name for one in loaded.policies]
-        hint = output.did_you_mean(policy, names) or f"; there is {', '.join(names)}"
-        raise click.UsageError(f"there is no policy {policy!r}{hint}")
+        raise click.UsageError(f"there is no policy {policy!r}{output.did_you_mean_or_list(policy, names)}")
     at = load_levels(Path(loaded.directory) / "levels.yaml") if levels else None
     now = time.time_ns() // 1_000_000
     stdin = str(file) == "-"

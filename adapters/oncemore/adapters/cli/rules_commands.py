@@ -170,7 +170,7 @@ def cases(ctx: click.Context, name: str, policies: Path | None, write: Path | No
     """
     from oncemore.adapters.cli.writing_cases import written
 
-    text = written(name, policies)
+    text = written(name, policies, write)
     if text is None:
         output.note(f"{name} can never fire: `oncemore check` says why")
         ctx.exit(Exit.NO)
