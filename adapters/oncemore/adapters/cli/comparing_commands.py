@@ -63,11 +63,11 @@ def try_(
             loaded = load_policies([file])
             name = loaded.policies[0].name
         else:
-            _, loaded = policies_of(house, policies)
+            loaded = policies_of(house.configuration, policies)
             name = policy
             if loaded.get(name) is None:
                 known = [one.name for one in loaded.policies]
-                raise click.UsageError(f"there is no policy {name!r}{output.did_you_mean(name, known)}")
+                raise click.UsageError(f"there is no policy {name!r}{output.did_you_mean_or_list(name, known)}")
     [after] = decide(publish(loaded), case, only=name).records
     old = next((record for record in before if record["policy"]["name"] == name), None)
     found = difference(old, after)
