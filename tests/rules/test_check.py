@@ -142,3 +142,9 @@ def test_no_group_is_called_unused_while_what_takes_it_cannot_be_read(tmp_path: 
     write(tmp_path, broken)
     write(tmp_path, "group: g\ngates:\n" + gate(id="shared"), "groups/g.yaml")
     assert "R404" not in {code for code, _, _ in found(tmp_path)}
+
+
+def test_beside_a_when_that_is_refused_no_gate_is_found_to_do_nothing(tmp_path: Path) -> None:
+    when = 'turn.status == "completed" && native.latest'
+    write(tmp_path, policy(gate("native.latest"), when=when))
+    assert [code for code, _, _ in found(tmp_path)] == ["R213"]

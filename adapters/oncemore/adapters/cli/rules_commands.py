@@ -40,6 +40,8 @@ def check(ctx: click.Context, paths: tuple[Path, ...], format_: str, junit: Path
         choice = choose(None)
         choice.announce()
         looked = [choice.folder]
+    for file in _passed_over(looked):
+        output.note(f"{output.line(str(file))} is passed over: the names of rule files end in .yaml")
     try:
         checked = check_files(looked)
     except NoPolicies as error:
@@ -53,6 +55,12 @@ def check(ctx: click.Context, paths: tuple[Path, ...], format_: str, junit: Path
     for folder in _left_beside(looked):
         output.note(f"compared with no other policy of {folder}; `oncemore check {folder}` does that")
     ctx.exit(checked.exit)
+
+
+def _passed_over(looked: Sequence[Path]) -> list[Path]:
+    """Files of the folders that are YAML by their names, and no rule files."""
+    folders = [folder for path in looked if path.is_dir() for folder in (path, path / "groups")]
+    return [file for folder in folders for file in sorted(folder.glob("[!.]*.yml"))]
 
 
 def _left_beside(looked: Sequence[Path]) -> list[Path]:
