@@ -195,7 +195,7 @@ def test_a_policy_that_was_not_asked_then_says_so(run: Run, story: Story, tmp_pa
     [
         ("continue-unfinished-wrok", None, 2, "did you mean 'continue-unfinished-work'?"),
         ("nowhere.yaml", None, 2, "nowhere.yaml is not there"),
-        (POLICY, "r-0", 2, "nothing was decided on r-0"),
+        (POLICY, "r-0", 2, "there is no Request r-0"),
     ],
 )
 def test_what_is_not_there_is_said(
