@@ -370,6 +370,6 @@ def _uses(document: Document, name: str, root: Node, used: Mapping[str, Group]) 
         if wanted is None:
             if isinstance(entry.children, dict) and not entry.broken:
                 yield semantics.Use(read_gate(document, name, entry, path), entry, path)
-        elif wanted.value in used and wanted.value not in taken:
+        elif isinstance(wanted.value, str) and wanted.value in used and wanted.value not in taken:
             taken.add(wanted.value)
             yield from (semantics.Use(gate, entry, path) for gate in used[wanted.value].gates)

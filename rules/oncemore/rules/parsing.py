@@ -155,6 +155,8 @@ def _advice(found: str, text: str, at: int) -> str | None:
         "True": "truth is written true",
         "False": "untruth is written false",
     }
+    if found == "=" and text[at + 1 : at + 2] in ("<", ">"):
+        return f"it is written {text[at + 1]}="
     if found in words:
         return words[found]
     if found and not found.isascii():
@@ -170,6 +172,10 @@ def _advice(found: str, text: str, at: int) -> str | None:
     if re.search(r"(?:==|!=|<=|>=|<|>)\s*$", text[:at]) and re.match(r"[A-Za-z_\"']", found):
         written = f': "{found}"' if found.isidentifier() and len(found) <= _LONGEST_ADVISED else ""
         return f"one side of a comparison is a fact, the other a value; a text value stands in quotes{written}"
+    if found.isidentifier() and len(found) <= _LONGEST_ADVISED and re.search(r"\bin\s*\[[^\]]*\Z", text[:at]):
+        return f'a text value stands in quotes: "{found}"'
+    if re.search(r"\bin\s*\Z", text[:at]) and re.match(r"[A-Za-z_\"']", found):
+        return 'values stand in brackets, and texts in quotes: in ["a", "b"]'
     if len(found) <= _LONGEST_ADVISED and _SPAN.fullmatch(found):
         return f'a span of time is written duration("{found}")'
     if found and (found[0].isdigit() or found[0] == "-"):

@@ -61,7 +61,8 @@ def validate(model: type[Model], document: Document, node: Node, path: Sequence[
 def _missing_together(model: type[BaseModel], errors: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     """The errors; those of keys that are missing at one place as one, and without what a key beside it says already."""
     misspelt = _misspelt(model, errors)
-    using = {error["loc"][:-1] for error in errors if error["type"] == "extra_forbidden" and error["loc"][-1] == "use"}
+    taking = [error["loc"] for error in errors if error["type"] == "extra_forbidden"]
+    using = {loc[:-1] for loc in taking if loc[-1] in ("use", "group")}
     missing: dict[tuple[str | int, ...], list[str]] = {}
     for error in errors:
         within = error["loc"][:-1]
@@ -134,6 +135,9 @@ def _diagnostic(
     begins = () if error["loc"] else ("facts" if "facts" in model.model_fields else next(iter(model.model_fields)),)
     spans = kind == "string_type" and number and last in _SPANS
     written = f"write {durations.with_units(target.value)}" if spans else None
+    if written is None and "policy" in model.model_fields and len(where) == 2 and where[0] == "gates":
+        name = target.value if isinstance(target.value, str) and re.fullmatch(NAME, target.value) else "NAME"
+        written = f"a group is taken by `- use: {name}`"
     if written is None and last in _BY_FACT:
         written = _facts_again(document, target, last)
     if written is None and kind not in ("string_too_long", "too_long"):
@@ -175,6 +179,8 @@ def _other_key(name: str, allowed: Sequence[str]) -> str:
         return "a group is taken as it is: an entry with `use` has no other key"
     if name == "use":
         return "a group takes no other group: only a policy does, beside its gates"
+    if name == "group" and "require" in allowed:
+        return "a group is taken by `use: NAME`"
     close = nearest(name, allowed)
     return f"did you mean `{close}`?" if close else f"known here: {', '.join(allowed)}"
 
