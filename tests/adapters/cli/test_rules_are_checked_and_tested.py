@@ -223,3 +223,10 @@ def test_a_rule_file_of_another_ending_is_said_to_be_passed_over(run: Run, tmp_p
     (rules / f"{POLICY}.yaml").rename(rules / f"{POLICY}.yml")
     told = run("check", rules)
     assert (told.exit_code, told.stderr.count("passed over")) == (5, 4)
+
+
+def test_a_fact_that_is_nothing_alike_is_answered_with_where_all_of_them_are(run: Run) -> None:
+    told = run("facts", "nope")
+    assert (told.exit_code, told.stderr) == (
+        2, "error[R302] there is no fact 'nope'; `oncemore facts` lists all of them\n"
+    )  # fmt: skip

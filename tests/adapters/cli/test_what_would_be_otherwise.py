@@ -203,3 +203,14 @@ def test_what_is_not_there_is_said(
 ) -> None:
     told = run("try", policy, "--request", request_ or story.request, "--home", story.waiting)
     assert (told.exit_code, said in told.stderr) == (exit_code, True), told.output
+
+
+@pytest.mark.parametrize("since", [(), ("--since", "1h")])
+def test_a_policy_that_did_not_decide_is_answered_with_those_that_did(
+    run: Run, story: Story, since: tuple[str, ...]
+) -> None:
+    asked = ("explain", "--request", story.request, *since, "--home", story.waiting, "--policy")
+    told = run(*asked, "continue-unfinished-wrok")
+    assert (told.exit_code, f"did you mean '{POLICY}'?" in told.stderr) == (2, True)
+    told = run(*asked, "nope")
+    assert (told.exit_code, f"'nope' is there; there is {POLICY}" in told.stderr) == (2, True)

@@ -100,7 +100,10 @@ def say_changes(request: str, since: int, policy: str | None, lang: str, format_
         or (policy is None and any(one is not None and one["outcome"] != "not_concerned" for one in (old, new)))
     ]
     if not pairs:
-        raise click.UsageError(f"no decision of policy {policy!r} is there" if policy else "no policy was concerned")
+        if policy is None:
+            raise click.UsageError("no policy was concerned")
+        asked = sorted({record["policy"]["name"] for record in after})
+        raise click.UsageError(f"no decision of policy {policy!r} is there{output.did_you_mean_or_list(policy, asked)}")
     found = [difference(old, new) for old, new in pairs]
     if format_ == "json":
         output.document(found)

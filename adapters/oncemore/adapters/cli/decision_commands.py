@@ -143,7 +143,10 @@ def explain(
                 supposing = of_stored(journal_records.stored_of(kept), journal_records.texts_of)
     chosen = [record for record in records if policy in (None, record["policy"]["name"])]
     if not chosen:
-        raise click.UsageError(f"no decision of policy {policy!r} is there")
+        asked = sorted({record["policy"]["name"] for record in records})
+        raise click.UsageError(
+            f"no decision of policy {policy!r} is there{output.did_you_mean_or_list(str(policy), asked)}"
+        )
     told = Telling(lang, audience, format_, evidence=evidence, supposing=supposing)
     _say_explained(chosen, told, narrowed=bool(policy), all_gates=all_gates)
 

@@ -212,7 +212,7 @@ def facts(ctx: click.Context, name: str | None, format_: str) -> None:
     chosen = [fact for fact in FACTS.values() if name in (None, fact.name) or fact.name.startswith(f"{name}.")]
     chosen = chosen or [fact for fact in FACTS.values() if name in fact.values or f" {name} " in f" {fact.meaning} "]
     if not chosen:
-        near = output.did_you_mean(str(name), FACTS)
+        near = output.did_you_mean(str(name), FACTS) or "; `oncemore facts` lists all of them"
         output.note(f"error[R302] there is no fact {name!r}{near}")
         ctx.exit(Exit.USAGE)
     if format_ == "json":
