@@ -40,8 +40,8 @@ def check(ctx: click.Context, paths: tuple[Path, ...], format_: str, junit: Path
         choice = choose(None)
         choice.announce()
         looked = [choice.folder]
-    for file in _passed_over(looked):
-        output.note(f"{output.line(str(file))} is passed over: the names of rule files end in .yaml")
+    for left in _passed_over(looked):
+        output.note(f"{output.line(str(left))} is passed over: the names of rule files end in .yaml")
     try:
         checked = check_files(looked)
     except NoPolicies as error:
