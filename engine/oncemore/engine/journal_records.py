@@ -10,7 +10,7 @@ from typing import Any
 
 from oncemore.engine.errors import NotFound
 from oncemore.engine.records import render
-from oncemore.engine.tables import Bundle, Decision, DecisionPass
+from oncemore.engine.tables import Bundle, Decision, DecisionPass, Request
 
 
 def newest(request: str) -> list[dict[str, Any]]:
@@ -54,6 +54,8 @@ def _passes(request: str) -> list[DecisionPass]:
             DecisionPass.request == request
         )
     )
+    if not rows and not Request.select().where(Request.id == request).exists():
+        raise NotFound(f"there is no Request {request}")
     if not rows:
         raise NotFound(f"nothing was decided on {request} yet")
     return rows

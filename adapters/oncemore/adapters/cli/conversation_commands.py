@@ -70,7 +70,7 @@ def work(once: bool, policies: Path | None, home: Path | None) -> None:
 
     stop = threading.Event()
     with entered(home, worker=True) as house:
-        _, chosen = policies_of(house, policies)
+        chosen = policies_of(house.configuration, policies)
         _note_what_lacks(house, home)
         progress = Progress(house.journal.now().ms)
         worker = Worker(context(house, Rulebook(chosen), progress.checkpoint), house.configuration.worker.poll)

@@ -209,6 +209,11 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
+def did_you_mean_or_list(given: str, known: Sequence[str]) -> str:
+    """The same, else `; there is a, b`, for names that are few."""
+    return did_you_mean(given, known) or (f"; there is {', '.join(known)}" if known else "")
+
+
 def plain(text: str) -> str:
     """The text with control characters, and those that turn the direction of writing, shown as replacements."""
     from oncemore.rules.diagnostics import visible

@@ -40,6 +40,8 @@ def check(ctx: click.Context, paths: tuple[Path, ...], format_: str, junit: Path
         choice = choose(None)
         choice.announce()
         looked = [choice.folder]
+    for left in _passed_over(looked):
+        output.note(f"{output.line(str(left))} is passed over: the names of rule files end in .yaml")
     try:
         checked = check_files(looked)
     except NoPolicies as error:
@@ -53,6 +55,12 @@ def check(ctx: click.Context, paths: tuple[Path, ...], format_: str, junit: Path
     for folder in _left_beside(looked):
         output.note(f"compared with no other policy of {folder}; `oncemore check {folder}` does that")
     ctx.exit(checked.exit)
+
+
+def _passed_over(looked: Sequence[Path]) -> list[Path]:
+    """Files of the folders that are YAML by their names, and no rule files."""
+    folders = [folder for path in looked if path.is_dir() for folder in (path, path / "groups")]
+    return [file for folder in folders for file in sorted(folder.glob("[!.]*.yml"))]
 
 
 def _left_beside(looked: Sequence[Path]) -> list[Path]:
@@ -170,7 +178,7 @@ def cases(ctx: click.Context, name: str, policies: Path | None, write: Path | No
     """
     from oncemore.adapters.cli.writing_cases import written
 
-    text = written(name, policies)
+    text = written(name, policies, write)
     if text is None:
         output.note(f"{name} can never fire: `oncemore check` says why")
         ctx.exit(Exit.NO)
@@ -204,7 +212,7 @@ def facts(ctx: click.Context, name: str | None, format_: str) -> None:
     chosen = [fact for fact in FACTS.values() if name in (None, fact.name) or fact.name.startswith(f"{name}.")]
     chosen = chosen or [fact for fact in FACTS.values() if name in fact.values or f" {name} " in f" {fact.meaning} "]
     if not chosen:
-        near = output.did_you_mean(str(name), FACTS)
+        near = output.did_you_mean(str(name), FACTS) or "; `oncemore facts` lists all of them"
         output.note(f"error[R302] there is no fact {name!r}{near}")
         ctx.exit(Exit.USAGE)
     if format_ == "json":

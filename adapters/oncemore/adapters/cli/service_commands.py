@@ -68,7 +68,7 @@ def serve(
 
             home, checkpoint = stack.enter_context(staged(home or Path("oncemore-demo"), codex))
         house = stack.enter_context(entered(home, worker=True))
-        _, chosen = policies_of(house, policies)
+        chosen = policies_of(house.configuration, policies)
         configured = house.configuration.serve
         listening = listen(host or configured.host, configured.port if port is None else port)
         stack.callback(listening.close)
