@@ -24,6 +24,9 @@ class Rulebook:
     Args:
         policies: what loaded.
 
+    Attributes:
+        trouble: why a newer content of the folder that they come from is not in force; None when there is none.
+
     Raises:
         PolicyRefused: a policy is beyond the engine.
         EngineUnavailable: durable-rules cannot be loaded.
@@ -32,6 +35,17 @@ class Rulebook:
     def __init__(self, policies: PolicySet) -> None:
         self._policies = policies
         self._evaluator: Evaluator = publish(policies)
+        self.trouble: str | None = None
+
+    @property
+    def published(self) -> PolicySet:
+        """What was published."""
+        return self._policies
+
+    @property
+    def digest(self) -> str:
+        """The digest of the whole set."""
+        return self._policies.digest
 
     @property
     def names(self) -> tuple[str, ...]:

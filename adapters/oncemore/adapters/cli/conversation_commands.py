@@ -14,10 +14,11 @@ import click
 
 from oncemore.adapters.cli import output
 from oncemore.adapters.cli.choice import HOUSE_POLICIES, format_option, home_option, policies_option
-from oncemore.adapters.cli.house import entered, home_argument, policies_of
+from oncemore.adapters.cli.house import entered, home_argument, watched
 
 if TYPE_CHECKING:
     from oncemore.adapters.wiring import House
+    from oncemore.engine.reloading import PolicyWatch
 
 
 @click.command()
@@ -58,6 +59,9 @@ def work(once: bool, policies: Path | None, home: Path | None) -> None:
 
     Turns are run, answers delivered, and what ended unfinished is judged.
 
+    The folder of policies is followed: what is edited there comes into force when it loads and has stood still, or at
+    once on SIGHUP; else the last good set stays.
+
     Prints a line for each thing done, never what somebody wrote. SIGINT or SIGTERM lets what runs end, then stops; a
     second one stops at once, and the next worker settles what was left.
 
@@ -65,18 +69,18 @@ def work(once: bool, policies: Path | None, home: Path | None) -> None:
     """
     from oncemore.adapters.cli.progress import Progress, logged
     from oncemore.adapters.wiring import context
-    from oncemore.engine.rulebook import Rulebook
     from oncemore.engine.worker import Worker
 
     stop = threading.Event()
     with entered(home, worker=True) as house:
-        _, chosen = policies_of(house, policies)
+        watch = watched(house, policies)
         _note_what_lacks(house, home)
         progress = Progress(house.journal.now().ms)
-        worker = Worker(context(house, Rulebook(chosen), progress.checkpoint), house.configuration.worker.poll)
+        poll = house.configuration.worker.poll
+        worker = Worker(context(house, watch.rules, progress.checkpoint), poll, watch)
         if not once:
             output.note(f"working on {house.configuration.journal}; Ctrl-C stops")
-        with logged(), _stopping_on_signals(stop):
+        with logged(), _stopping_on_signals(stop), _reading_again_on_hangup(watch):
             if once:
                 while worker.run_due(stop):
                     progress.tell()
@@ -148,6 +152,16 @@ def _note_what_lacks(house: House, home: Path | None) -> None:
 
     if (told := lacking(house.configuration, home_argument(home))) is not None:
         output.note(told)
+
+
+@contextmanager
+def _reading_again_on_hangup(watch: PolicyWatch) -> Iterator[None]:
+    """SIGHUP says that the policies are edited to the end."""
+    before = signal.signal(signal.SIGHUP, lambda _number, _frame: watch.hurry())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from oncemore.adapters.cli.choice import Choice, choose
 
 if TYPE_CHECKING:
     from oncemore.adapters.wiring import House
+    from oncemore.engine.reloading import PolicyWatch
     from oncemore.rules.loading import PolicySet
 
 
@@ -41,6 +42,19 @@ def policies_of(house: House, given: Path | None) -> tuple[Choice, PolicySet]:
     choice = choose(given, house.configuration.policies)
     choice.announce()
     return choice, load_policies([choice.folder])
+
+
+def watched(house: House, given: Path | None) -> PolicyWatch:
+    """The same, followed as their folder is edited.
+
+    Raises:
+        RulesInvalid, NoPolicies, PolicyRefused, EngineUnavailable: they cannot be used.
+    """
+    from oncemore.engine.reloading import PolicyWatch
+
+    choice = choose(given, house.configuration.policies)
+    choice.announce()
+    return PolicyWatch(choice.folder)
 
 
 def home_argument(home: Path | None) -> str:
