@@ -16,6 +16,7 @@ from oncemore.engine.records import judged_by
 from oncemore.engine.smoke import publish
 from oncemore.rules.case import Case
 from oncemore.rules.loading import PolicySet
+from oncemore.rules.policy import Policy
 
 
 class Rulebook:
@@ -43,14 +44,19 @@ class Rulebook:
         return self._policies
 
     @property
-    def digest(self) -> str:
-        """The digest of the whole set."""
-        return self._policies.digest
-
-    @property
     def names(self) -> tuple[str, ...]:
         """The policies' names, sorted."""
         return tuple(policy.name for policy in self._policies.policies)
+
+    @property
+    def digest(self) -> str:
+        """`sha256:` over the names and digests of all policies."""
+        return self._policies.digest
+
+    @property
+    def policies(self) -> tuple[Policy, ...]:
+        """The policies themselves, sorted by name."""
+        return tuple(self._policies.policies)
 
     @property
     def bundles(self) -> Mapping[str, str]:
@@ -61,6 +67,18 @@ class Rulebook:
     def decide(self, case: Case, *, stage: Stage, request: str, levels: Mapping[str, str]) -> Pass:
         """Judge facts that were read back, by all policies at their levels."""
         return decide(self._evaluator, case, stage=stage, origin="read_back", request=request, levels=levels)
+
+    def ask(self, case: Case, *, levels: Mapping[str, str] | None = None, only: str | None = None) -> Pass:
+        """Judge facts that somebody posted; nothing that acts ever takes such a pass.
+
+        Args:
+            levels: by policy; None lets all compete.
+            only: this policy alone, without competition.
+
+        Raises:
+            KeyError: `only` names no policy.
+        """
+        return decide(self._evaluator, case, stage="asked", origin="posted", levels=levels, only=only)
 
     def action(self, policy: str) -> str | None:
         """What the policy does; None when there is no such policy."""
