@@ -91,6 +91,7 @@ class PolicyWatch:
             # It was written to meanwhile: what was loaded may be half of it.
             self._used = before
             return False
+        published.observer = self.rules.observer
         self.rules = published
         log.warning("the policies were changed; %s is in force", published.digest)
         for tell in self.told:

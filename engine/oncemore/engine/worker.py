@@ -88,7 +88,8 @@ class Worker:
 
     def _take(self, request: str) -> None:
         try:
-            executor.advance(self._context, request)
+            with self._context.observer.span("advance", request=request):
+                executor.advance(self._context, request)
         except Exception as error:
             # One Request's fault must not stop the others. It is held, shown, and in the log.
             log.exception("a step failed", extra={"request": request})

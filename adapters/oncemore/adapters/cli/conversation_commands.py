@@ -14,11 +14,10 @@ import click
 
 from oncemore.adapters.cli import output
 from oncemore.adapters.cli.choice import HOUSE_POLICIES, format_option, home_option, policies_option
-from oncemore.adapters.cli.house import entered, home_argument, watched
+from oncemore.adapters.cli.house import entered, home_argument, reading_again_on_hangup, watched
 
 if TYPE_CHECKING:
     from oncemore.adapters.wiring import House
-    from oncemore.engine.reloading import PolicyWatch
 
 
 @click.command()
@@ -68,6 +67,7 @@ def work(once: bool, policies: Path | None, home: Path | None) -> None:
     Exit codes: 0 stopped; 2 usage, configuration, or another worker has the journal; 3 rules do not load.
     """
     from oncemore.adapters.cli.progress import Progress, logged
+    from oncemore.adapters.tracing import traced
     from oncemore.adapters.wiring import context
     from oncemore.engine.worker import Worker
 
@@ -77,10 +77,10 @@ def work(once: bool, policies: Path | None, home: Path | None) -> None:
         _note_what_lacks(house, home)
         progress = Progress(house.journal.now().ms)
         poll = house.configuration.worker.poll
-        worker = Worker(context(house, watch.rules, progress.checkpoint), poll, watch)
         if not once:
             output.note(f"working on {house.configuration.journal}; Ctrl-C stops")
-        with logged(), _stopping_on_signals(stop), _reading_again_on_hangup(watch):
+        with logged(), traced() as observer, _stopping_on_signals(stop), reading_again_on_hangup(watch):
+            worker = Worker(context(house, watch.rules, progress.checkpoint, observer), poll, watch)
             if once:
                 while worker.run_due(stop):
                     progress.tell()
@@ -152,16 +152,6 @@ def _note_what_lacks(house: House, home: Path | None) -> None:
 
     if (told := lacking(house.configuration, home_argument(home))) is not None:
         output.note(told)
-
-
-@contextmanager
-def _reading_again_on_hangup(watch: PolicyWatch) -> Iterator[None]:
-    """SIGHUP says that the policies are edited to the end."""
-    before = signal.signal(signal.SIGHUP, lambda _number, _frame: watch.hurry())
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGHUP, before)
 
 
 @contextmanager

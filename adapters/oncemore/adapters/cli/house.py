@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -55,6 +56,16 @@ def watched(house: House, given: Path | None) -> PolicyWatch:
     choice = choose(given, house.configuration.policies)
     choice.announce()
     return PolicyWatch(choice.folder)
+
+
+@contextmanager
+def reading_again_on_hangup(watch: PolicyWatch) -> Iterator[None]:
+    """SIGHUP says that the policies are edited to the end."""
+    before = signal.signal(signal.SIGHUP, lambda _number, _frame: watch.hurry())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def home_argument(home: Path | None) -> str:
