@@ -22,6 +22,7 @@ from oncemore.engine import commands, events, intake, levels
 from oncemore.engine.commands import Command, command
 from oncemore.engine.context import Context, Settings
 from oncemore.engine.crashpoints import Checkpoint, unobserved
+from oncemore.engine.gauges import Gauges, gauges
 from oncemore.engine.journal import Journal, system_clock
 from oncemore.engine.observing import SILENT, Observer
 from oncemore.engine.ports import Capacity, GrantRef, Ports, Runtime, Source
@@ -116,6 +117,11 @@ class House:
                 attachments=event.attachments,
             )
             return Arrived("new", self._taken_in(session, arrival, asked))
+
+    def gauges(self) -> Gauges:
+        """What stands in the journal, in numbers. The calling thread is connected."""
+        configuration = self.configuration
+        return gauges(configuration.budgets, configuration.reviews, self.journal.now().ms)
 
     def _taken_in(self, session: str, arrival: intake.Arrival, asked: Command | None) -> str:
         if asked is None:
