@@ -64,6 +64,11 @@ class Office:
         self.works()
         return self
 
+    def close(self) -> None:
+        """Let another one open the house."""
+        self.w.inside = None
+        self._cleanup.close()
+
     def works(self, later: int = 0) -> None:
         """Everything that is due after so many milliseconds."""
         self.w.offset += later
