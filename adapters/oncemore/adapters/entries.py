@@ -152,10 +152,16 @@ class WorkerEntry:
     Attributes:
         poll: milliseconds between looks for what is due.
         observe_again: milliseconds until a waiting Request is looked at again, where no gate says a time.
+        name: for people; None for the host's name.
+        lease: milliseconds without a sign after which others take a worker's Sessions.
+        batch: how many due Requests are looked at when Sessions are taken.
     """
 
     poll: int
     observe_again: int
+    name: str | None = None
+    lease: int = 15_000
+    batch: int = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +199,7 @@ class Configuration:
     Attributes:
         file: where it was read.
         digest: SHA-256 of its text.
-        journal: the journal's database file.
+        journal: the journal's database file, or the URL of its database on PostgreSQL.
         policies: the folder of rule files; None leaves the choice to the usual order.
         levels: the file that fills a new journal's levels; None for none.
         runtimes, workspaces, sources: by their ids.
@@ -204,7 +210,7 @@ class Configuration:
 
     file: Path
     digest: str
-    journal: Path
+    journal: Path | str
     policies: Path | None
     levels: Path | None
     runtimes: Mapping[RuntimeName, RuntimeEntry]
@@ -215,3 +221,8 @@ class Configuration:
     sources: Mapping[str, SourceEntry] = field(default_factory=lambda: MappingProxyType({}))
     budgets: Budgets = field(default_factory=Budgets)
     serve: ServeEntry = field(default_factory=ServeEntry)
+
+    @property
+    def data(self) -> Path:
+        """The folder for what is kept beside the journal: the file's own, or `data` beside the operator's file."""
+        return self.journal.parent if isinstance(self.journal, Path) else self.file.parent / "data"

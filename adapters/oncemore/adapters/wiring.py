@@ -24,6 +24,7 @@ from oncemore.engine.context import Context, Settings
 from oncemore.engine.crashpoints import Checkpoint, unobserved
 from oncemore.engine.gauges import Gauges, gauges
 from oncemore.engine.journal import Journal, system_clock
+from oncemore.engine.leases import Terms, leases
 from oncemore.engine.observing import SILENT, Observer
 from oncemore.engine.ports import Capacity, GrantRef, Ports, Runtime, Source
 from oncemore.engine.rulebook import Rulebook
@@ -248,6 +249,7 @@ def context(
         spread={name: one.capacity.spread for name, one in configuration.runtimes.items() if one.capacity is not None},
         budgets=configuration.budgets,
     )
+    terms = Terms(configuration.worker.name, configuration.worker.lease, configuration.worker.batch)
     return Context(
         journal=house.journal,
         ports=watched(house.ports, observer),
@@ -255,6 +257,7 @@ def context(
         settings=settings,
         checkpoint=checkpoint,
         observer=observer,
+        leases=leases(house.journal, terms),
     )
 
 
