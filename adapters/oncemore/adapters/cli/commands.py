@@ -47,6 +47,7 @@ WHERE: Mapping[str, str] = {
     "levels": "operator_commands",
     "shadow": "hindsight_commands",
     "verify": "operator_commands",
+    "retention": "retention_commands",
 }
 """The module of each command, in the order in which help lists them."""
 
