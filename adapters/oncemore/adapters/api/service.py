@@ -35,7 +35,7 @@ class Service:
         rules: replaced as a whole when policies are loaded anew; take it once for each call.
         clock: milliseconds since the epoch.
         worker: what does what is due, where something does in this process.
-        metrics: what is measured and its media type, where something is.
+        metrics: what is measured and its media type, where something is; it reads the journal.
 
     Raises:
         ConfigurationRefused: the keys' pepper may not be used.
@@ -55,6 +55,10 @@ class Service:
         if self.keys.used:
             self.note(self.keys.note_used)
         self._commits.close()
+
+    def replace_rules(self, rules: Rulebook) -> None:
+        """Decide by another set of policies from now on."""
+        self.rules = rules
 
     def note(self, work: Callable[[], object]) -> None:
         """Write something that nobody waits for, and that is no loss where nothing can be written."""
