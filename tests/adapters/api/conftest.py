@@ -121,8 +121,10 @@ def opened(folder: Path, configuration: str = CONFIGURATION, clock: Clock | None
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with opened(tmp_path) as found:
+def world(tmp_path: Path, place: Path | str) -> Iterator[World]:
+    configuration = CONFIGURATION.replace("data/oncemore.db", f"'{place}'")
+    (tmp_path / "data").mkdir(mode=0o700, exist_ok=True)
+    with opened(tmp_path, configuration) as found:
         yield found
 
 

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.adapters.api.conftest import NOON, World, opened, rows
+from tests.postgres import both
 
 from oncemore.adapters.api.posted_case import case_of
 from oncemore.adapters.cli.commands import cli
@@ -60,6 +61,7 @@ def test_nothing_is_stored_and_nothing_is_done_unless_asked(world: World) -> Non
     assert rows() == before
 
 
+@both
 def test_a_decision_that_is_kept_is_shown_again_and_leads_to_nothing(world: World) -> None:
     answered = world.post("/v1/decide?store=true", firing()).json()
     assert world.post("/v1/decide?store=true", firing()).json() == answered

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 from tests.adapters.api.conftest import World, rows
+from tests.postgres import both
 
 from oncemore.engine import intake
 from oncemore.engine.tables import Event, InboxMessage, Request, Turn
 
 
+@both
 def test_a_message_that_is_posted_again_is_the_same_request(world: World) -> None:
     body = {"workspace": "notes", "text": "Please write it.", "message": "m-1"}
     first = world.post("/v1/requests", body)
@@ -40,6 +42,7 @@ def test_another_workspace_is_not_there(world: World) -> None:
     assert rows() == before
 
 
+@both
 def test_a_queue_that_is_full_takes_no_more(world: World) -> None:
     answers = [world.post("/v1/requests", {"workspace": "notes", "text": f"{n}"}) for n in range(22)]
     refused = [one for one in answers if one.status_code != 201]
@@ -47,6 +50,7 @@ def test_a_queue_that_is_full_takes_no_more(world: World) -> None:
     assert InboxMessage.select().count() == Request.select().count() == 22 - len(refused)
 
 
+@both
 def test_a_listing_comes_in_parts_and_misses_nothing(world: World) -> None:
     asked = []
     for number in range(7):
@@ -83,6 +87,7 @@ def test_a_request_is_shown_with_everything_that_happened(world: World) -> None:
     assert world.call("GET", "/v1/requests/r-000000000000").status_code == 404
 
 
+@both
 def test_a_stop_is_recorded_with_who_and_why(world: World) -> None:
     request = world.ask()
     answer = world.post(f"/v1/requests/{request}/stop", {"why": "not needed"}, key="act")
@@ -109,6 +114,7 @@ def test_a_release_closes_what_was_answered_by_hand(world: World) -> None:
     assert (answer.status_code, answer.json()["state"]) == (200, "answered")
 
 
+@both
 def test_a_conversation_is_read_and_stopped_in_its_own_words(world: World) -> None:
     for text in ("first", "second", "/stop"):
         world.ask(text)

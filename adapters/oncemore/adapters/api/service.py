@@ -66,10 +66,10 @@ class Service:
             self._commits.submit(work)
 
     async def read(self, work: Callable[[], Result]) -> Result:
-        """What `work` reads of the journal, in a thread that is connected to it."""
+        """What `work` reads of the journal, all of it of one moment, in a thread that is connected to it."""
 
         def connected() -> Result:
-            with self.house.journal.connected():
+            with self.house.journal.connected(), self.house.journal.snapshot():
                 return work()
 
         return await to_thread.run_sync(connected)
