@@ -8,6 +8,7 @@ people what it waits for, without it.
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -92,7 +93,7 @@ def reading(service: Service) -> APIRouter:
     async def error_page(code: str) -> Response:
         """What a code means, and what to do."""
         page = shipped_pages() / f"{code}.md"
-        if not (code.isascii() and code.isalnum() and len(code) < 10 and page.is_file()):
+        if not re.fullmatch("[A-Z][0-9]{3}", code, re.ASCII) or not page.is_file():
             raise NoRoute("there is no page of that code")
         return Response(page.read_text("utf-8"), media_type="text/markdown")
 
