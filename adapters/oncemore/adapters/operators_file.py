@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 
 from oncemore.adapters.entries import (
     CapacityEntry,
@@ -31,9 +31,10 @@ from oncemore.adapters.entries import (
     WorkspaceEntry,
 )
 from oncemore.adapters.errors import ConfigurationRefused
+from oncemore.adapters.limits_section import STRICT, BudgetsSection, RetentionSection, Span
 from oncemore.adapters.mistakes import at, nearest
 from oncemore.adapters.wire import Wire
-from oncemore.rules import durations
+from oncemore.engine.postgres import is_url, url_amiss
 from oncemore.rules.diagnostics import Diagnostic
 from oncemore.rules.source import Document
 
@@ -46,6 +47,14 @@ def _path(text: str) -> str:
         raise ValueError("a path is not empty and holds no NUL")
     if text.startswith("~"):
         raise ValueError("~ is not expanded here; write the whole path, or one relative to this file's folder")
+    return text
+
+
+def _journal(text: str) -> str:
+    if not is_url(text):
+        return _path(text)
+    if (amiss := url_amiss(text)) is not None:
+        raise ValueError(amiss)
     return text
 
 
@@ -85,12 +94,9 @@ def _chat(text: str) -> str:
     return text
 
 
-def _duration(value: object) -> object:
-    if not isinstance(value, str):
-        raise ValueError("write a duration with its unit, such as 2s or 15m")
-    ms = durations.parse(value)
-    if ms == 0:
-        raise ValueError("a duration here is longer than 0s")
+def _lease(ms: int) -> int:
+    if ms < 1_000:
+        raise ValueError("a lease is 1s or longer; a worker that is only slow must not be taken for gone")
     return ms
 
 
@@ -170,13 +176,14 @@ Variable = Annotated[str, AfterValidator(_variable)]
 Owner = Annotated[str, AfterValidator(_owner)]
 Name = Annotated[str, AfterValidator(_name)]
 Chat = Annotated[str, AfterValidator(_chat)]
+WrittenJournal = Annotated[str, AfterValidator(_journal)]
 WrittenPath = Annotated[str, AfterValidator(_path)]
 Base = Annotated[str, AfterValidator(_base)]
 ServerUrl = Annotated[str, AfterValidator(_server)]
 Url = Annotated[str, AfterValidator(_url)]
 Steps = Annotated[str, AfterValidator(_steps)]
 Scalar = Annotated[Any, BeforeValidator(_scalar)]
-Span = Annotated[int, BeforeValidator(_duration)]
+Lease = Annotated[Span, AfterValidator(_lease)]
 
 
 class _Folder:
@@ -194,7 +201,7 @@ class _Folder:
 
 
 class _Written(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    model_config = STRICT
 
 
 class _Secret(_Written):
@@ -346,6 +353,7 @@ class _Workspace(_Written):
     runtime: RuntimeName | None = None
     source: Id | None = None
     chats: Annotated[list[Chat] | None, Field(min_length=1)] = None
+    recovery: Literal["on", "off"] = "on"
 
     def placed(self, folder: _Folder) -> WorkspaceEntry:
         return WorkspaceEntry(
@@ -357,12 +365,19 @@ class _Workspace(_Written):
             runtime=self.runtime or "codex",
             source=None if self.source == INBOX else self.source,
             chats=tuple(self.chats or ()),
+            recovery=self.recovery == "on",
         )
 
 
 class _Worker(_Written):
     poll: Span = 2_000
     observe_again: Span = 30_000
+    name: Name | None = None
+    lease: Lease = 15_000
+    batch: Annotated[int, Field(ge=1, lt=1001)] = 8
+
+    def placed(self) -> WorkerEntry:
+        return WorkerEntry(self.poll, self.observe_again, self.name, self.lease, self.batch)
 
 
 _USUAL = ServeEntry()
@@ -384,7 +399,7 @@ class _Serve(_Written):
 class OperatorsFile(_Written):
     """The whole file as it is written."""
 
-    journal: WrittenPath
+    journal: WrittenJournal
     policies: WrittenPath | None = None
     levels: WrittenPath | None = None
     runtimes: _Runtimes = _Runtimes()
@@ -393,6 +408,8 @@ class OperatorsFile(_Written):
     workspaces: dict[Id, _Workspace] = {}
     queue_patience: Span = 60 * 60_000
     worker: _Worker = _Worker()
+    budgets: BudgetsSection = BudgetsSection()
+    retention: RetentionSection = RetentionSection()
     serve: _Serve = _Serve()
 
     def placed(self, file: Path, digest: str) -> Configuration:
@@ -402,15 +419,17 @@ class OperatorsFile(_Written):
         return Configuration(
             file=real / file.name,
             digest=digest,
-            journal=folder.at(self.journal),
+            journal=self.journal if is_url(self.journal) else folder.at(self.journal),
             policies=folder.maybe(self.policies),
             levels=folder.maybe(self.levels),
             runtimes=self.runtimes.placed(folder),
             workspaces=MappingProxyType({name: one.placed(folder) for name, one in self.workspaces.items()}),
-            worker=WorkerEntry(self.worker.poll, self.worker.observe_again),
+            worker=self.worker.placed(),
             queue_patience=self.queue_patience,
             reviews=self.reviews,
             sources=MappingProxyType({name: one.placed(folder) for name, one in self.sources.items()}),
+            budgets=self.budgets.placed(),
+            keep_texts=self.retention.texts,
             serve=self.serve.placed(),
         )
 
@@ -419,6 +438,9 @@ class OperatorsFile(_Written):
         runtimes = [name for name in ("codex", "antigravity") if getattr(self.runtimes, name) is not None]
         if self.reviews is not None and self.reviews not in runtimes:
             yield at(document, ("reviews",), f"no runtime {self.reviews} is configured here")
+        for route in self.budgets.routes:
+            if route not in runtimes:
+                yield at(document, ("budgets", "routes", route), f"no runtime {route} is configured here")
         taken: dict[tuple[str, str], str] = {}
         for name, one in self.workspaces.items():
             place = ("workspaces", name)

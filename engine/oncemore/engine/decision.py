@@ -72,9 +72,9 @@ class Pass:
     @cached_property
     def written(self) -> list[str]:
         """The decision records as canonical JSON, sorted by policy."""
-        from oncemore.engine.records import written
+        from oncemore.engine.records import settled
 
-        return written(self.stored, self.plans, self.facts)
+        return settled(self.stored, self.verdicts, self.facts)
 
     @cached_property
     def records(self) -> list[Record]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from oncemore.engine import record_text
-from oncemore.engine.competition import settle
+from oncemore.engine.competition import Verdict, settle
 from oncemore.engine.errors import OncemoreError
 from oncemore.engine.evaluation import Fired, read
 from oncemore.rules.leaf_rules import FactType
@@ -82,14 +82,20 @@ def _sha256(text: str) -> str:
 def written(stored: bytes, plans: Mapping[str, Plan], facts: Mapping[str, FactType]) -> list[str]:
     """As `render`, each record as its canonical JSON, with policies that are compiled already, by digest."""
     kept = json.loads(stored)
-    case = record_text.StoredCase(kept["case"], facts)
     policies = kept["policies"]
     fired = {name: _fired(plans, entry) for name, entry in policies.items()}
     until = {name: entry["until"] for name, entry in policies.items()}
-    standing = settle(fired, case.status, kept["levels"], until)
+    status = record_text.StoredCase(kept["case"], facts).status
+    return settled(stored, settle(fired, status, kept["levels"], until).verdicts, facts)
+
+
+def settled(stored: bytes, verdicts: Mapping[str, Verdict], facts: Mapping[str, FactType]) -> list[str]:
+    """As `written`, of a pass whose outcomes are at hand, as they are when it was just made."""
+    kept = json.loads(stored)
+    case = record_text.StoredCase(kept["case"], facts)
     identity = hashlib.sha256(b'{"pass":' + stored + b',"policy":"')
     records = []
-    for name, verdict in standing.verdicts.items():
+    for name, verdict in verdicts.items():
         own = identity.copy()
         own.update(name.encode() + b'"}')
         records.append(record_text.write(kept, case, verdict, f"sha256:{own.hexdigest()}"))

@@ -42,8 +42,12 @@ WHERE: Mapping[str, str] = {
     "show": "conversation_commands",
     "stop": "operator_commands",
     "release": "operator_commands",
+    "act": "allowance_commands",
+    "breaker": "allowance_commands",
     "levels": "operator_commands",
+    "shadow": "hindsight_commands",
     "verify": "operator_commands",
+    "retention": "retention_commands",
 }
 """The module of each command, in the order in which help lists them."""
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from oncemore.rules.loading import PolicySet
 
 
-def _why(_ctx: click.Context, _option: click.Parameter, text: str | None) -> str | None:
+def reasoned(_ctx: click.Context, _option: click.Parameter, text: str | None) -> str | None:
+    """A reason as it was given; one without words is a usage error."""
     if text is not None and not text.strip():
         raise click.BadParameter("a reason has words")
     return text if text is None else output.utf8(text)
@@ -28,7 +29,7 @@ def _why(_ctx: click.Context, _option: click.Parameter, text: str | None) -> str
 
 @click.command()
 @click.argument("request")
-@click.option("--why", required=True, callback=_why, metavar="TEXT", help="The reason; it is recorded.")
+@click.option("--why", required=True, callback=reasoned, metavar="TEXT", help="The reason; it is recorded.")
 @home_option
 def stop(request: str, why: str, home: Path | None) -> None:
     """Stop a REQUEST.
@@ -46,7 +47,7 @@ def stop(request: str, why: str, home: Path | None) -> None:
 
 @click.command()
 @click.argument("request")
-@click.option("--why", required=True, callback=_why, metavar="TEXT", help="The reason; it is recorded.")
+@click.option("--why", required=True, callback=reasoned, metavar="TEXT", help="The reason; it is recorded.")
 @click.option("--delivered", "saw", flag_value="delivered", help="You saw that the uncertain reply arrived.")
 @click.option("--not-delivered", "saw", flag_value="not-delivered", help="You saw that it did not; it is sent again.")
 @click.option("--ran", "saw", flag_value="ran", help="You saw that the uncertain start ran.")
@@ -96,7 +97,7 @@ def _held(request: str, home: Path | None) -> bool:
 @click.command()
 @click.argument("policy", required=False, shell_complete=policy_names)
 @click.argument("level", required=False, type=click.Choice(["off", "shadow", "advise", "enforce"]))
-@click.option("--why", callback=_why, metavar="TEXT", help="The reason for a change; it is recorded.")
+@click.option("--why", callback=reasoned, metavar="TEXT", help="The reason for a change; it is recorded.")
 @click.option("--until", metavar="TIME", help="When it ends: a time, or a duration from now such as 8h.")
 @policies_option(before=HOUSE_POLICIES)
 @format_option("pretty", "json")
@@ -143,7 +144,7 @@ def levels(
                 # As the worker does at its first start: a change must not keep the file from filling a new journal.
                 journal_levels.fill(written, now)
                 ends = None if until is None else _ends(until, now)
-                journal_levels.change(policy, level, who=_operator(), why=why, at=now, until=ends)
+                journal_levels.change(policy, level, who=operator(), why=why, at=now, until=ends)
             begun = LevelChange.select().exists()
             rows = [given_levels.told(name, now) for name in names] if begun else _first_levels(names, written)
     at = {str(row["policy"]): str(row["level"]) for row in rows}
@@ -160,12 +161,14 @@ def levels(
     output.say(output.columns([head, *(tuple(output.line(row[key] or "") for key in keys) for row in rows)]))
 
 
-def _unbegun(journal: Path) -> bool:
-    """Whether there is no journal yet, and nothing that would keep it from being made."""
+def _unbegun(journal: Path | str) -> bool:
+    """Whether there is no journal yet, and nothing that would keep it from being made; never said of one on a server."""
     import os
 
     from oncemore.adapters.cli.journal_trouble import in_the_way
 
+    if isinstance(journal, str):
+        return False
     try:
         return not os.path.lexists(journal) and in_the_way(journal) is None
     except OSError:
@@ -249,7 +252,7 @@ def _ends(text: str, now: int) -> int:
         raise click.UsageError(f"--until {error}") from None
 
 
-def _operator() -> str:
+def operator() -> str:
     """Who is at the terminal, by the system's word."""
     import getpass
 
