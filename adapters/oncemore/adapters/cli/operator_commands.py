@@ -162,7 +162,7 @@ def levels(
 
 
 def _unbegun(journal: Path | str) -> bool:
-    """Whether there is no journal yet, and nothing that would keep it from being made; never said of one on a server."""
+    """Whether there is no journal yet and nothing keeps it from being made; never said of one on a server."""
     import os
 
     from oncemore.adapters.cli.journal_trouble import in_the_way
