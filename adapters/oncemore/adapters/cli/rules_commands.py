@@ -168,6 +168,7 @@ def cases(ctx: click.Context, name: str, policies: Path | None, write: Path | No
 
     Exit codes: 0 written; 1 the policy can never fire; 2 usage, or a file that is there already; 3 rules do not load.
     """
+    from oncemore.adapters.cli.replacing import create
     from oncemore.adapters.cli.writing_cases import written
 
     text = written(name, policies)
@@ -178,8 +179,7 @@ def cases(ctx: click.Context, name: str, policies: Path | None, write: Path | No
         output.say(text.rstrip("\n"))
         return
     try:
-        with write.open("x", encoding="utf-8") as file:
-            file.write(f"{text}\n")
+        create(write, f"{text}\n".encode())
     except FileExistsError:
         raise click.UsageError(f"{write} is there already; nothing was written") from None
     output.say(str(write))
@@ -243,6 +243,7 @@ def schema(ctx: click.Context, name: str | None, write: Path | None) -> None:
 
     Exit codes: 0 given; 2 there is no such schema, or a file cannot be written.
     """
+    from oncemore.adapters.cli.replacing import put
     from oncemore.rules.shipped import shipped_schemas
 
     ending = ".schema.json"
@@ -255,7 +256,7 @@ def schema(ctx: click.Context, name: str | None, write: Path | None) -> None:
         try:
             write.mkdir(parents=True, exist_ok=True)
             for file in chosen:
-                (write / file.name).write_bytes(file.read_bytes())
+                put(write / file.name, file.read_bytes())
                 output.say(str(write / file.name))
         except OSError as error:
             output.note(f"error: {error.filename or write} cannot be written: {error.strerror}")
