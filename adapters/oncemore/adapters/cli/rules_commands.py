@@ -169,8 +169,11 @@ def cases(ctx: click.Context, name: str, policies: Path | None, write: Path | No
     Exit codes: 0 written; 1 the policy can never fire; 2 usage, or a file that is there already; 3 rules do not load.
     """
     from oncemore.adapters.cli.replacing import create
+    from oncemore.adapters.cli.testing import SUFFIX
     from oncemore.adapters.cli.writing_cases import written
 
+    if write is not None and not write.name.endswith(SUFFIX):
+        raise click.UsageError(f"tests are named *{SUFFIX}: write {write.with_name(f'{write.stem}{SUFFIX}')}")
     text = written(name, policies)
     if text is None:
         output.note(f"{name} can never fire: `oncemore check` says why")
