@@ -55,7 +55,8 @@ def write(pages: Mapping[str, str], folder: Path) -> list[Path]:
         OSError: the system refused.
     """
     ours = set(_ours(folder))
-    if foreign := [folder / name for name in pages if (folder / name).exists() and folder / name not in ours]:
+    there = [file for name in pages if (file := folder / name).exists() or file.is_symlink()]
+    if foreign := [file for file in there if file not in ours]:
         raise Foreign(foreign)
     folder.mkdir(parents=True, exist_ok=True)
     changed = stale(pages, folder)
