@@ -142,12 +142,13 @@ def test(
 
 def _forgiving(once: Callable[[], Exit]) -> Callable[[], Exit]:
     """A run that tells what keeps rules from loading, instead of ending with it."""
+    from oncemore.engine.errors import OncemoreError
     from oncemore.rules.errors import RulesError
 
     def run() -> Exit:
         try:
             return once()
-        except RulesError as error:
+        except (RulesError, OncemoreError) as error:
             output.failure(error)
             return Exit.NOT_LOADED
 
