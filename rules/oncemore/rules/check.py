@@ -19,7 +19,7 @@ from oncemore.rules.errors import FactsInvalid
 from oncemore.rules.expectations import Known, known_beside, known_from
 from oncemore.rules.levels import read_levels
 from oncemore.rules.lint import findings
-from oncemore.rules.loading import Group, Loaded, read_policies
+from oncemore.rules.loading import Group, Loaded, read_policies, test_files
 from oncemore.rules.rivals import Rivals
 from oncemore.rules.source import Document, read
 from oncemore.rules.typecheck import nearest
@@ -41,7 +41,7 @@ def check_paths(paths: Sequence[Path]) -> list[Diagnostic]:
     levels = [path for path in paths if path.name.startswith("levels") and path.suffix == ".yaml"]
     rules = [path for path in paths if path not in tests and path not in levels]
     folders = [path for path in rules if path.is_dir()]
-    tests += [file for folder in folders for file in sorted(folder.glob("*_test.yaml"))]
+    tests += [file for folder in folders for file in test_files(folder)]
     levels += [file for folder in folders for file in sorted(folder.glob("levels*.yaml"))]
     found: list[Diagnostic] = []
     loaded = None

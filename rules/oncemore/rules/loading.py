@@ -225,6 +225,11 @@ def content_digest(paths: Sequence[Path]) -> str:
     return digest_of(parts)
 
 
+def test_files(folder: Path) -> list[Path]:
+    """The files of rule tests in a folder, without the hidden ones."""
+    return sorted(folder.glob("[!.]*_test.yaml"))
+
+
 def digest_of(parts: Mapping[str, str]) -> str:
     """`sha256:` over the canonical JSON of texts by name."""
     canonical = json.dumps(dict(parts), ensure_ascii=False, sort_keys=True, separators=(",", ":"))

@@ -58,6 +58,7 @@ CODES: Mapping[str, Exit] = {
     "E101": Exit.NOT_LOADED,
     "E102": Exit.BUG,
     "E103": Exit.NOT_LOADED,
+    "E104": Exit.USAGE,
     "E201": Exit.USAGE,
     "E204": Exit.USAGE,
     "A101": Exit.USAGE,

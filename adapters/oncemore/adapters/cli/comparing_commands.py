@@ -59,7 +59,8 @@ def try_(
         if policy.endswith(".yaml"):
             file = Path(policy)
             if not file.is_file():
-                raise click.UsageError(f"{policy} is not there")
+                there = "is a folder; name a file in it" if file.is_dir() else "is not there"
+                raise click.UsageError(f"{policy} {there}")
             loaded = load_policies([file])
             name = loaded.policies[0].name
         else:

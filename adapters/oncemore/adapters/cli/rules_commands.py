@@ -150,12 +150,13 @@ def test(
 
 def _forgiving(once: Callable[[], Exit]) -> Callable[[], Exit]:
     """A run that tells what keeps rules from loading, instead of ending with it."""
+    from oncemore.engine.errors import OncemoreError
     from oncemore.rules.errors import RulesError
 
     def run() -> Exit:
         try:
             return once()
-        except RulesError as error:
+        except (RulesError, OncemoreError) as error:
             output.failure(error)
             return Exit.NOT_LOADED
 
@@ -176,8 +177,12 @@ def cases(ctx: click.Context, name: str, policies: Path | None, write: Path | No
 
     Exit codes: 0 written; 1 the policy can never fire; 2 usage, or a file that is there already; 3 rules do not load.
     """
+    from oncemore.adapters.cli.replacing import create
+    from oncemore.adapters.cli.testing import SUFFIX
     from oncemore.adapters.cli.writing_cases import written
 
+    if write is not None and not write.name.endswith(SUFFIX):
+        raise click.UsageError(f"tests are named *{SUFFIX}: write {write.with_name(f'{write.stem}{SUFFIX}')}")
     text = written(name, policies, write)
     if text is None:
         output.note(f"{name} can never fire: `oncemore check` says why")
@@ -186,8 +191,7 @@ def cases(ctx: click.Context, name: str, policies: Path | None, write: Path | No
         output.say(text.rstrip("\n"))
         return
     try:
-        with write.open("x", encoding="utf-8") as file:
-            file.write(f"{text}\n")
+        create(write, f"{text}\n".encode())
     except FileExistsError:
         raise click.UsageError(f"{write} is there already; nothing was written") from None
     output.say(str(write))
@@ -251,6 +255,7 @@ def schema(ctx: click.Context, name: str | None, write: Path | None) -> None:
 
     Exit codes: 0 given; 2 there is no such schema, or a file cannot be written.
     """
+    from oncemore.adapters.cli.replacing import put
     from oncemore.rules.shipped import shipped_schemas
 
     ending = ".schema.json"
@@ -263,7 +268,7 @@ def schema(ctx: click.Context, name: str | None, write: Path | None) -> None:
         try:
             write.mkdir(parents=True, exist_ok=True)
             for file in chosen:
-                (write / file.name).write_bytes(file.read_bytes())
+                put(write / file.name, file.read_bytes())
                 output.say(str(write / file.name))
         except OSError as error:
             output.note(f"error: {error.filename or write} cannot be written: {error.strerror}")
