@@ -8,6 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
+from oncemore.engine.limits import Budgets
+
 RuntimeName: TypeAlias = Literal["codex", "antigravity"]
 Level: TypeAlias = Literal["workspace_read", "workspace_write", "portfolio_read"]
 Role: TypeAlias = Literal["project", "steward", "agent"]
@@ -106,6 +108,7 @@ class SourceEntry:
     Attributes:
         base: the address of its API.
         language: of our own words, where a message does not show which one its author writes.
+        events: None where it tells of no messages over HTTP.
     """
 
     kind: Literal["feishu"]
@@ -113,6 +116,7 @@ class SourceEntry:
     app_id: str
     secret: SecretEntry
     language: Language
+    events: EventsEntry | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +131,7 @@ class WorkspaceEntry:
         runtime: what works in it.
         source: beside the App's inbox, where people may write to it; None for nowhere else.
         chats: of that Source; empty for the owner's private chat alone.
+        recovery: false where the owner wants nothing taken up again by itself.
     """
 
     path: Path
@@ -137,6 +142,7 @@ class WorkspaceEntry:
     runtime: RuntimeName = "codex"
     source: str | None = None
     chats: tuple[str, ...] = ()
+    recovery: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +165,34 @@ class WorkerEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class EventsEntry:
+    """How a Source's events are believed: the app's token and its key for events."""
+
+    token: SecretEntry
+    encrypt_key: SecretEntry
+
+
+@dataclass(frozen=True, slots=True)
+class ServeEntry:
+    """How the service is reached.
+
+    Attributes:
+        host, port: where it listens.
+        hosts: names, with a port or without, by which it may be called, beside those of the loopback.
+        origins: of pages elsewhere that may call.
+        attempts: calls without a good key that one address may make in a minute.
+        rate: calls that one key may make in a second.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8711
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    attempts: int = 30
+    rate: int = 20_000
+
+
+@dataclass(frozen=True, slots=True)
 class Configuration:
     """One reading of the operator's file; every path is absolute.
 
@@ -171,6 +205,8 @@ class Configuration:
         runtimes, workspaces, sources: by their ids.
         queue_patience: how long a person's message may wait to be started, milliseconds.
         reviews: the runtime that runs restricted reviews; None for no reviews.
+        budgets: how many recoveries there may be; nothing is limited by default.
+        keep_texts: for how long texts of ended Requests and logs of runtimes are kept, milliseconds; None for ever.
     """
 
     file: Path
@@ -184,6 +220,9 @@ class Configuration:
     queue_patience: int
     reviews: RuntimeName | None = None
     sources: Mapping[str, SourceEntry] = field(default_factory=lambda: MappingProxyType({}))
+    budgets: Budgets = field(default_factory=Budgets)
+    keep_texts: int | None = None
+    serve: ServeEntry = field(default_factory=ServeEntry)
 
     @property
     def data(self) -> Path:

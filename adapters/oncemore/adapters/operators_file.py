@@ -10,11 +10,12 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 
 from oncemore.adapters.entries import (
     CapacityEntry,
     Configuration,
+    EventsEntry,
     HarnessEntry,
     Language,
     Level,
@@ -23,16 +24,17 @@ from oncemore.adapters.entries import (
     RuntimeName,
     Sandbox,
     SecretEntry,
+    ServeEntry,
     ServerEntry,
     SourceEntry,
     WorkerEntry,
     WorkspaceEntry,
 )
 from oncemore.adapters.errors import ConfigurationRefused
+from oncemore.adapters.limits_section import STRICT, BudgetsSection, RetentionSection, Span
 from oncemore.adapters.mistakes import at, nearest
 from oncemore.adapters.wire import Wire
 from oncemore.engine.postgres import is_url, url_amiss
-from oncemore.rules import durations
 from oncemore.rules.diagnostics import Diagnostic
 from oncemore.rules.source import Document
 
@@ -92,15 +94,6 @@ def _chat(text: str) -> str:
     return text
 
 
-def _duration(value: object) -> object:
-    if not isinstance(value, str):
-        raise ValueError("write a duration with its unit, such as 2s or 15m")
-    ms = durations.parse(value)
-    if ms == 0:
-        raise ValueError("a duration here is longer than 0s")
-    return ms
-
-
 def _lease(ms: int) -> int:
     if ms < 1_000:
         raise ValueError("a lease is 1s or longer; a worker that is only slow must not be taken for gone")
@@ -154,7 +147,30 @@ def _scalar(value: object) -> object:
     return value
 
 
+def _host(text: str) -> str:
+    if not re.fullmatch(r"([a-z0-9-]+(\.[a-z0-9-]+)*|\[[0-9a-f:]+\])(:[0-9]{1,5})?", text):
+        raise ValueError("a host is written as browsers send it: lower case, with a port or without, such as a.example")
+    return text
+
+
+def _port(number: int) -> int:
+    if not 0 <= number < 2**16:
+        raise ValueError("a port is a number from 1 to 65535, or 0 for any that is free")
+    return number
+
+
+def _origin(text: str) -> str:
+    scheme, _, rest = text.partition("://")
+    if scheme not in ("http", "https"):
+        raise ValueError("an origin is written as browsers send it, such as https://a.example")
+    _host(rest)
+    return text
+
+
 Id = Annotated[str, AfterValidator(_id)]
+Host = Annotated[str, AfterValidator(_host)]
+Origin = Annotated[str, AfterValidator(_origin)]
+Port = Annotated[int, AfterValidator(_port)]
 SourceId = Annotated[str, AfterValidator(_source_id)]
 Variable = Annotated[str, AfterValidator(_variable)]
 Owner = Annotated[str, AfterValidator(_owner)]
@@ -167,8 +183,7 @@ ServerUrl = Annotated[str, AfterValidator(_server)]
 Url = Annotated[str, AfterValidator(_url)]
 Steps = Annotated[str, AfterValidator(_steps)]
 Scalar = Annotated[Any, BeforeValidator(_scalar)]
-Span = Annotated[int, BeforeValidator(_duration)]
-Lease = Annotated[int, BeforeValidator(_duration), AfterValidator(_lease)]
+Lease = Annotated[Span, AfterValidator(_lease)]
 
 
 class _Folder:
@@ -186,7 +201,7 @@ class _Folder:
 
 
 class _Written(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    model_config = STRICT
 
 
 class _Secret(_Written):
@@ -308,15 +323,25 @@ class _Runtimes(_Written):
         return MappingProxyType(found)
 
 
+class _Events(_Written):
+    token: _Secret
+    encrypt_key: _Secret
+
+    def placed(self, folder: _Folder) -> EventsEntry:
+        return EventsEntry(self.token.placed(folder), self.encrypt_key.placed(folder))
+
+
 class _Source(_Written):
     kind: Literal["feishu"]
     base: Base = "https://open.feishu.cn"
     app_id: Name
     secret: _Secret
     language: Language = "en"
+    events: _Events | None = None
 
     def placed(self, folder: _Folder) -> SourceEntry:
-        return SourceEntry(self.kind, self.base, self.app_id, self.secret.placed(folder), self.language)
+        events = None if self.events is None else self.events.placed(folder)
+        return SourceEntry(self.kind, self.base, self.app_id, self.secret.placed(folder), self.language, events)
 
 
 class _Workspace(_Written):
@@ -328,6 +353,7 @@ class _Workspace(_Written):
     runtime: RuntimeName | None = None
     source: Id | None = None
     chats: Annotated[list[Chat] | None, Field(min_length=1)] = None
+    recovery: Literal["on", "off"] = "on"
 
     def placed(self, folder: _Folder) -> WorkspaceEntry:
         return WorkspaceEntry(
@@ -339,6 +365,7 @@ class _Workspace(_Written):
             runtime=self.runtime or "codex",
             source=None if self.source == INBOX else self.source,
             chats=tuple(self.chats or ()),
+            recovery=self.recovery == "on",
         )
 
 
@@ -353,6 +380,22 @@ class _Worker(_Written):
         return WorkerEntry(self.poll, self.observe_again, self.name, self.lease, self.batch)
 
 
+_USUAL = ServeEntry()
+
+
+class _Serve(_Written):
+    host: Name = _USUAL.host
+    port: Port = _USUAL.port
+    hosts: list[Host] = []
+    origins: list[Origin] = []
+    attempts: Annotated[int, Field(ge=1, lt=2**31)] = _USUAL.attempts
+    rate: Annotated[int, Field(ge=1, lt=2**31)] = _USUAL.rate
+
+    def placed(self) -> ServeEntry:
+        hosts, origins = tuple(self.hosts), tuple(self.origins)
+        return ServeEntry(self.host, self.port, hosts, origins, self.attempts, self.rate)
+
+
 class OperatorsFile(_Written):
     """The whole file as it is written."""
 
@@ -365,6 +408,9 @@ class OperatorsFile(_Written):
     workspaces: dict[Id, _Workspace] = {}
     queue_patience: Span = 60 * 60_000
     worker: _Worker = _Worker()
+    budgets: BudgetsSection = BudgetsSection()
+    retention: RetentionSection = RetentionSection()
+    serve: _Serve = _Serve()
 
     def placed(self, file: Path, digest: str) -> Configuration:
         """The same with every path absolute."""
@@ -382,6 +428,9 @@ class OperatorsFile(_Written):
             queue_patience=self.queue_patience,
             reviews=self.reviews,
             sources=MappingProxyType({name: one.placed(folder) for name, one in self.sources.items()}),
+            budgets=self.budgets.placed(),
+            keep_texts=self.retention.texts,
+            serve=self.serve.placed(),
         )
 
     def amiss(self, document: Document) -> Iterator[Diagnostic]:
@@ -389,6 +438,9 @@ class OperatorsFile(_Written):
         runtimes = [name for name in ("codex", "antigravity") if getattr(self.runtimes, name) is not None]
         if self.reviews is not None and self.reviews not in runtimes:
             yield at(document, ("reviews",), f"no runtime {self.reviews} is configured here")
+        for route in self.budgets.routes:
+            if route not in runtimes:
+                yield at(document, ("budgets", "routes", route), f"no runtime {route} is configured here")
         taken: dict[tuple[str, str], str] = {}
         for name, one in self.workspaces.items():
             place = ("workspaces", name)

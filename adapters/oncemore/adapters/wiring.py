@@ -12,18 +12,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from oncemore.adapters import native_log
 from oncemore.adapters.configuration import Configuration, RuntimeEntry, SourceEntry, WorkspaceEntry, load_configuration
 from oncemore.adapters.errors import ConfigurationRefused
 from oncemore.adapters.grants import ConfiguredGrants
 from oncemore.adapters.inbox import Inbox
+from oncemore.adapters.tracing import watched
 from oncemore.adapters.wire import Wire
 from oncemore.engine import commands, events, intake, levels
 from oncemore.engine.commands import Command, command
 from oncemore.engine.context import Context, Settings
 from oncemore.engine.crashpoints import Checkpoint, unobserved
+from oncemore.engine.errors import QueueFull
+from oncemore.engine.gauges import Gauges, gauges
 from oncemore.engine.journal import Journal, system_clock
 from oncemore.engine.leases import Terms, leases
+from oncemore.engine.observing import SILENT, Observer
 from oncemore.engine.ports import Capacity, GrantRef, Ports, Runtime, Source
+from oncemore.engine.retention import Retention
 from oncemore.engine.rulebook import Rulebook
 from oncemore.engine.tables import Request, Session
 from oncemore.rules.levels import load_levels
@@ -40,8 +46,10 @@ class Arrived:
 
     Attributes:
         how: `new`: it was taken in now; `same`: it had been before; `changed`: it had been, with other content, which
-            was recorded and changed nothing; `refused`: nobody lets its author ask for anything there.
-        request: its Request; None when it was refused.
+            was recorded and changed nothing; `refused`: nobody lets its author ask for anything there, or
+            as many wait there as may.
+        request: its Request; of one refused for want of a place that under which its author is told so, of any other
+            refused one None.
         why: of a refusal, one sentence.
     """
 
@@ -87,7 +95,7 @@ class House:
         Raises:
             Refused: the workspace is no longer configured, or its folder is not safe.
             Unreadable: its grant cannot be read; telling it once more may help.
-            Conflict: the conversation does not take it: its queue is full, it is closed, or the text cannot be kept.
+            Conflict: the conversation does not take it: it is closed, or the text cannot be kept.
             ConfigurationRefused: no such Source, or no runtime for the workspace.
         """
         name, entry = self._told(source)
@@ -114,7 +122,24 @@ class House:
                 audience="private" if event.chat_type == "p2p" else "group",
                 attachments=event.attachments,
             )
-            return Arrived("new", self._taken_in(session, arrival, asked))
+            try:
+                return Arrived("new", self._taken_in(session, arrival, asked))
+            except QueueFull as full:
+                # A chat has no other way to be told; the App's inbox answers whoever writes at once.
+                return Arrived("refused", commands.refuse(self.journal, session, arrival), str(full))
+
+    def retention(self) -> Retention | None:
+        """What drops texts that have had their time, the logs of runtimes with them; None where all are kept."""
+        keep = self.configuration.keep_texts
+        if keep is None:
+            return None
+        homes = [entry.home for entry in self.configuration.runtimes.values()]
+        return Retention(self.journal, keep, lambda before: native_log.drop_in(homes, before))
+
+    def gauges(self) -> Gauges:
+        """What stands in the journal, in numbers. The calling thread is connected."""
+        configuration = self.configuration
+        return gauges(configuration.budgets, configuration.reviews, self.journal.now().ms)
 
     def _taken_in(self, session: str, arrival: intake.Arrival, asked: Command | None) -> str:
         if asked is None:
@@ -221,8 +246,15 @@ def opened(file: Path, *, clock: Callable[[], int] = system_clock, worker: bool 
         yield House(configuration, journal, inbox, ports)
 
 
-def context(house: House, rulebook: Rulebook, checkpoint: Checkpoint = unobserved) -> Context:
-    """What a worker works with; a new journal's levels are filled first."""
+def context(
+    house: House, rulebook: Rulebook, checkpoint: Checkpoint = unobserved, observer: Observer = SILENT
+) -> Context:
+    """What a worker works with; a new journal's levels are filled first.
+
+    Args:
+        observer: learns what is done, and what the rulebook decides.
+    """
+    rulebook.observer = observer
     configuration = house.configuration
     if configuration.levels is not None:
         with house.journal.transaction():
@@ -232,14 +264,16 @@ def context(house: House, rulebook: Rulebook, checkpoint: Checkpoint = unobserve
         observe_again=configuration.worker.observe_again,
         hard_timeout=min(timeouts, default=Settings().hard_timeout),
         spread={name: one.capacity.spread for name, one in configuration.runtimes.items() if one.capacity is not None},
+        budgets=configuration.budgets,
     )
     terms = Terms(configuration.worker.name, configuration.worker.lease, configuration.worker.batch)
     return Context(
         journal=house.journal,
-        ports=house.ports,
+        ports=watched(house.ports, observer),
         rules=rulebook,
         settings=settings,
         checkpoint=checkpoint,
+        observer=observer,
         leases=leases(house.journal, terms),
     )
 

@@ -59,6 +59,10 @@ class Conflict(JournalError):
     code = "E202"
 
 
+class QueueFull(Conflict):
+    """A conversation takes no more messages for now; nothing was taken in."""
+
+
 class FactsChanged(JournalError):
     """The journal no longer says what the decision was made on; the decision is discarded."""
 

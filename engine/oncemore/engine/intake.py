@@ -14,14 +14,14 @@ from typing import Literal
 
 import peewee as pw
 
-from oncemore.engine import events, prompts, queueing, texts
+from oncemore.engine import budgets, events, prompts, queueing, texts
 from oncemore.engine.context import lock, wake
-from oncemore.engine.errors import Conflict, NotFound
+from oncemore.engine.errors import Conflict, NotFound, QueueFull
 from oncemore.engine.journal import Journal
 from oncemore.engine.locks import locking, one_at_a_time
 from oncemore.engine.ports import GrantRef
 from oncemore.engine.process import Process
-from oncemore.engine.tables import Attempt, Delivery, Request, Session, StartIntent, Turn
+from oncemore.engine.tables import Advice, Attempt, Delivery, Request, Session, StartIntent, Turn
 
 MESSAGE_LENGTH = 200_000
 """Longest message of a person, in characters."""
@@ -138,8 +138,9 @@ def accept(
         The Request's id.
 
     Raises:
-        Conflict: the same message with other content, a closed Session, a full queue, or a text that is empty, too long
-            or not writable as UTF-8.
+        QueueFull: as many messages wait as may.
+        Conflict: the same message with other content, a closed Session, or a text that is empty, too long or not
+            writable as UTF-8.
     """
     _check_text(arrival.text)
     with journal.transaction():
@@ -151,16 +152,17 @@ def accept(
             raise Conflict(f"the Session {session} is closed")
         queueing.expire(session, now)
         if queueing.people(session).count() >= queueing.PLACES:
-            raise Conflict(f"{queueing.PLACES} messages already wait in the Session {session}; try again later")
+            raise QueueFull(f"{queueing.PLACES} messages already wait in the Session {session}; try again later")
         request = enter(session, arrival, now, state="open")
         mark = word()
         text = prompts.request_input(arrival.text, mark)
         queueing.queue_turn(request, "business", 1, text, mark, now, expires_at=now + patience)
-        # A recovery that waits must see this message at once, not at its next look.
+        # A recovery that waits must see this message at once, not at its next look; one that is advised, too.
+        advised = Advice.select(Advice.request).where(Advice.state == "waiting")
         Request.update(due_at=now, words=Request.words + 1).where(
             Request.session == session,
             Request.state == "open",
-            Request.due_at.is_null(False),
+            Request.due_at.is_null(False) | Request.held.is_null() & Request.id.in_(advised),
             Request.id != request,
         ).execute()
     return request
@@ -335,6 +337,8 @@ def _close(row: Request, now: int) -> None:
         Attempt.request == row.id,
         Attempt.open == True,  # noqa: E712
     ).execute()
+    budgets.over(row.id)
+    budgets.freed(now)
     state = "answered" if row.state == "open" else row.state
     Delivery.update(state="unverified", detail="closed by a person").where(
         Delivery.request == row.id, Delivery.state == "frozen"
@@ -370,4 +374,5 @@ def _settle_start(session: str, request: str, saw: Saw, now: int) -> None:
     Attempt.update(state="ambiguous" if saw == "ran" else "failed", open=False, reason=ended, settled_at=now).where(
         Attempt.turn == turn.id
     ).execute()
+    budgets.freed(now)
     Session.update(active_turn=None).where(Session.id == session).execute()

@@ -143,6 +143,26 @@ class Journal:
         if outermost and self.server is not None:
             self.server.keep()
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Everything that is read inside is of one moment, whatever is committed meanwhile. Nothing is written in it.
+
+        The calling thread is `connected`, and in no transaction.
+
+        Raises:
+            JournalRefused: the database cannot be read.
+        """
+        try:
+            with self._database.atomic():
+                if self.server is not None:
+                    self._database.execute_sql("set transaction isolation level repeatable read, read only")
+                yield
+        except pw.PeeweeException as error:
+            refusal = self._store.refusal(error)
+            if refusal is None:
+                raise
+            raise refusal from error
+
     def now(self) -> Moment:
         """The time; stored inside a transaction by `advance_clock`, so that it never runs backwards over a restart."""
         system = self.clock()

@@ -12,10 +12,12 @@ from collections.abc import Mapping
 from oncemore.engine.decision import Pass, Stage, decide
 from oncemore.engine.errors import Conflict
 from oncemore.engine.evaluation import Evaluator
+from oncemore.engine.observing import SILENT, Observer, watching
 from oncemore.engine.records import judged_by
 from oncemore.engine.smoke import publish
 from oncemore.rules.case import Case
 from oncemore.rules.loading import PolicySet
+from oncemore.rules.policy import Policy
 
 
 class Rulebook:
@@ -23,6 +25,10 @@ class Rulebook:
 
     Args:
         policies: what loaded.
+
+    Attributes:
+        observer: learns of every decision.
+        trouble: why a newer content of the folder that they come from is not in force; None when there is none.
 
     Raises:
         PolicyRefused: a policy is beyond the engine.
@@ -32,11 +38,28 @@ class Rulebook:
     def __init__(self, policies: PolicySet) -> None:
         self._policies = policies
         self._evaluator: Evaluator = publish(policies)
+        self.observer: Observer = SILENT
+        self.trouble: str | None = None
+
+    @property
+    def published(self) -> PolicySet:
+        """What was published."""
+        return self._policies
 
     @property
     def names(self) -> tuple[str, ...]:
         """The policies' names, sorted."""
         return tuple(policy.name for policy in self._policies.policies)
+
+    @property
+    def digest(self) -> str:
+        """`sha256:` over the names and digests of all policies."""
+        return self._policies.digest
+
+    @property
+    def policies(self) -> tuple[Policy, ...]:
+        """The policies themselves, sorted by name."""
+        return tuple(self._policies.policies)
 
     @property
     def bundles(self) -> Mapping[str, str]:
@@ -46,7 +69,22 @@ class Rulebook:
 
     def decide(self, case: Case, *, stage: Stage, request: str, levels: Mapping[str, str]) -> Pass:
         """Judge facts that were read back, by all policies at their levels."""
-        return decide(self._evaluator, case, stage=stage, origin="read_back", request=request, levels=levels)
+        with watching(self.observer, case, evidence=True, request=request, stage=stage) as told:
+            judged = decide(self._evaluator, case, stage=stage, origin="read_back", request=request, levels=levels)
+            return told(judged)
+
+    def ask(self, case: Case, *, levels: Mapping[str, str] | None = None, only: str | None = None) -> Pass:
+        """Judge facts that somebody posted; nothing that acts ever takes such a pass.
+
+        Args:
+            levels: by policy; None lets all compete.
+            only: this policy alone, without competition.
+
+        Raises:
+            KeyError: `only` names no policy.
+        """
+        with watching(self.observer, case, evidence=False, stage="asked") as told:
+            return told(decide(self._evaluator, case, stage="asked", origin="posted", levels=levels, only=only))
 
     def action(self, policy: str) -> str | None:
         """What the policy does; None when there is no such policy."""

@@ -17,6 +17,8 @@ import peewee as pw
 from oncemore.engine import events, executor
 from oncemore.engine.context import Context, due
 from oncemore.engine.errors import JournalInterrupted, LeaseLost, PortError
+from oncemore.engine.reloading import PolicyWatch
+from oncemore.engine.retention import Retention
 from oncemore.engine.tables import Request
 
 log = logging.getLogger("oncemore.worker")
@@ -34,11 +36,21 @@ class Worker:
     Args:
         context: what the steps share; on SQLite its journal holds the worker's lock.
         poll: the longest sleep between two looks for due work, milliseconds; other processes write to the journal too.
+        watch: the folder that the policies come from; None where they stay as they are.
+        retention: what drops texts that have had their time; None where all are kept.
     """
 
-    def __init__(self, context: Context, poll: int = 2_000) -> None:
+    def __init__(
+        self,
+        context: Context,
+        poll: int = 2_000,
+        watch: PolicyWatch | None = None,
+        retention: Retention | None = None,
+    ) -> None:
         self._context = context
         self._poll = poll
+        self._watch = watch
+        self._retention = retention
         self._stop = threading.Event()
 
     def __enter__(self) -> Self:
@@ -58,8 +70,11 @@ class Worker:
             stop: when set, the Request in hand is the last one.
         """
         self._stop = stop = stop or threading.Event()
+        if self._retention is not None:
+            self._retention.look()
         taken: set[str] = set()
         while not stop.is_set():
+            self._renew()
             request = self._context.leases.next(self._context.journal.now().ms, taken)
             if request is None:
                 return len(taken)
@@ -91,6 +106,20 @@ class Worker:
                 continue
             stop.wait(min(self._poll, max(10, wait)) / 1000)
 
+    def _renew(self) -> None:
+        """Between two Requests, other policies may come into force; what waits is looked at again under them."""
+        if self._watch is None:
+            return
+        self._watch.look()
+        if self._context.rules is self._watch.rules:
+            return
+        self._context.rules = self._watch.rules
+        with self._context.journal.transaction():
+            now = self._context.journal.advance_clock().ms
+            Request.update(due_at=now).where(
+                Request.state == "open", Request.held.is_null(), Request.due_at > now
+            ).execute()
+
     def _take(self, request: str) -> None:
         """Take a Request as far as it goes now; where the server breaks off, again once it answers."""
         going_on = True
@@ -112,7 +141,8 @@ class Worker:
 
     def _advance(self, request: str) -> None:
         try:
-            executor.advance(self._context, request)
+            with self._context.observer.span("advance", request=request):
+                executor.advance(self._context, request)
         except LeaseLost:
             raise
         except Exception as error:

@@ -19,7 +19,7 @@ from oncemore.engine import records
 from oncemore.engine.canonical import canonical
 from oncemore.engine.decision import decide
 from oncemore.engine.evaluation import Evaluator
-from oncemore.engine.records import NotRenderable, judged_by, render, render_with
+from oncemore.engine.records import NotRenderable, judged_by, render, written
 from oncemore.rules.case import Case, Evidence, Reading
 
 TEXTS = {one.digest: one.texts for one in shipped_case.shipped().policies}
@@ -62,7 +62,8 @@ def test_what_is_stored_is_canonical_whatever_the_case_holds() -> None:
             kept = json.loads(decided.stored)
             assert rfc8785.dumps(kept) == decided.stored
             assert rfc8785.dumps(json.loads(decided.json())) == decided.json().encode()
-            assert render_with(decided.stored, asked.by_digest, asked.facts) == decided.records
+            records = written(decided.stored, asked.by_digest, asked.facts)
+            assert [rfc8785.dumps(json.loads(one)).decode() for one in records] == records == decided.written
         asked.close()
 
 

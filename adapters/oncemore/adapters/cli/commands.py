@@ -36,12 +36,18 @@ WHERE: Mapping[str, str] = {
     "demo": "setup_commands",
     "ask": "conversation_commands",
     "work": "conversation_commands",
+    "serve": "service_commands",
+    "keys": "service_commands",
     "requests": "conversation_commands",
     "show": "conversation_commands",
     "stop": "operator_commands",
     "release": "operator_commands",
+    "act": "allowance_commands",
+    "breaker": "allowance_commands",
     "levels": "operator_commands",
+    "shadow": "hindsight_commands",
     "verify": "operator_commands",
+    "retention": "retention_commands",
 }
 """The module of each command, in the order in which help lists them."""
 
@@ -52,6 +58,7 @@ CODES: Mapping[str, Exit] = {
     "E101": Exit.NOT_LOADED,
     "E102": Exit.BUG,
     "E103": Exit.NOT_LOADED,
+    "E104": Exit.USAGE,
     "E201": Exit.USAGE,
     "E204": Exit.USAGE,
     "E206": Exit.USAGE,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oncemore.adapters.cli.choice import Choice, choose
+from oncemore.adapters.cli.choice import choose
 
 if TYPE_CHECKING:
+    from oncemore.adapters.configuration import Configuration
     from oncemore.adapters.wiring import House
+    from oncemore.engine.reloading import PolicyWatch
     from oncemore.rules.loading import PolicySet
 
 
@@ -30,17 +33,40 @@ def entered(home: Path | None, *, worker: bool = False) -> Iterator[House]:
         yield house
 
 
-def policies_of(house: House, given: Path | None) -> tuple[Choice, PolicySet]:
-    """The policies that the worker of a house works with; which ones is said on standard error.
+def policies_of(configuration: Configuration, given: Path | None) -> PolicySet:
+    """The policies that the worker of a home works with; which ones is said on standard error.
 
     Raises:
         RulesInvalid, NoPolicies: they do not load.
     """
     from oncemore.rules.loading import load_policies
 
+    choice = choose(given, configuration.policies)
+    choice.announce()
+    return load_policies([choice.folder])
+
+
+def watched(house: House, given: Path | None) -> PolicyWatch:
+    """The same, followed as their folder is edited.
+
+    Raises:
+        RulesInvalid, NoPolicies, PolicyRefused, EngineUnavailable: they cannot be used.
+    """
+    from oncemore.engine.reloading import PolicyWatch
+
     choice = choose(given, house.configuration.policies)
     choice.announce()
-    return choice, load_policies([choice.folder])
+    return PolicyWatch(choice.folder)
+
+
+@contextmanager
+def reading_again_on_hangup(watch: PolicyWatch) -> Iterator[None]:
+    """SIGHUP says that the policies are edited to the end."""
+    before = signal.signal(signal.SIGHUP, lambda _number, _frame: watch.hurry())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def home_argument(home: Path | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from oncemore.rules.loading import PolicySet
 
 
-def _why(_ctx: click.Context, _option: click.Parameter, text: str | None) -> str | None:
+def reasoned(_ctx: click.Context, _option: click.Parameter, text: str | None) -> str | None:
+    """A reason as it was given; one without words is a usage error."""
     if text is not None and not text.strip():
         raise click.BadParameter("a reason has words")
     return text if text is None else output.utf8(text)
@@ -28,7 +29,7 @@ def _why(_ctx: click.Context, _option: click.Parameter, text: str | None) -> str
 
 @click.command()
 @click.argument("request")
-@click.option("--why", required=True, callback=_why, metavar="TEXT", help="The reason; it is recorded.")
+@click.option("--why", required=True, callback=reasoned, metavar="TEXT", help="The reason; it is recorded.")
 @home_option
 def stop(request: str, why: str, home: Path | None) -> None:
     """Stop a REQUEST.
@@ -46,7 +47,7 @@ def stop(request: str, why: str, home: Path | None) -> None:
 
 @click.command()
 @click.argument("request")
-@click.option("--why", required=True, callback=_why, metavar="TEXT", help="The reason; it is recorded.")
+@click.option("--why", required=True, callback=reasoned, metavar="TEXT", help="The reason; it is recorded.")
 @click.option("--delivered", "saw", flag_value="delivered", help="You saw that the uncertain reply arrived.")
 @click.option("--not-delivered", "saw", flag_value="not-delivered", help="You saw that it did not; it is sent again.")
 @click.option("--ran", "saw", flag_value="ran", help="You saw that the uncertain start ran.")
@@ -96,7 +97,7 @@ def _held(request: str, home: Path | None) -> bool:
 @click.command()
 @click.argument("policy", required=False, shell_complete=policy_names)
 @click.argument("level", required=False, type=click.Choice(["off", "shadow", "advise", "enforce"]))
-@click.option("--why", callback=_why, metavar="TEXT", help="The reason for a change; it is recorded.")
+@click.option("--why", callback=reasoned, metavar="TEXT", help="The reason for a change; it is recorded.")
 @click.option("--until", metavar="TIME", help="When it ends: a time, or a duration from now such as 8h.")
 @policies_option(before=HOUSE_POLICIES)
 @format_option("pretty", "json")
@@ -114,44 +115,81 @@ def levels(
 
     `off`: not evaluated; `shadow`: decided and recorded; `advise`: put before the operator; `enforce`: done.
 
+    POLICY alone shows that one. Before the first start it is shown what the levels file says; to look changes nothing.
+
     Exit codes: 0 shown or changed; 2 usage, configuration, no such policy; 3 rules do not load.
     """
+    from oncemore.adapters import given_levels
+    from oncemore.adapters.configuration import find, load_configuration
     from oncemore.engine import levels as journal_levels
+    from oncemore.engine.tables import LevelChange
+    from oncemore.rules.levels import load_levels
 
-    if (policy is None) != (level is None):
-        raise click.UsageError("name POLICY and LEVEL to change one, neither to see all")
     if level is None and (why is not None or until is not None):
-        raise click.UsageError("--why and --until belong to a change")
-    with entered(home) as house:
-        _, loaded = policies_of(house, policies)
-        names = [one.name for one in loaded.policies]
-        if policy is not None and policy not in names:
-            raise click.UsageError(f"there is no policy {policy!r}{output.did_you_mean(policy, names)}")
-        if level is not None and why is None:
-            raise click.UsageError("a change needs --why TEXT")
-        written: dict[str, str] = {}
-        with house.journal.transaction():
+        raise click.UsageError("--why and --until belong to a change; name POLICY and LEVEL")
+    configuration = load_configuration(find(home))
+    loaded = policies_of(configuration, policies)
+    names = [one.name for one in loaded.policies]
+    if policy is not None and policy not in names:
+        raise click.UsageError(f"there is no policy {policy!r}{output.did_you_mean_or_list(policy, names)}")
+    if level is not None and why is None:
+        raise click.UsageError("a change needs --why TEXT")
+    written = {} if configuration.levels is None else load_levels(configuration.levels)
+    if level is None and _unbegun(configuration.journal):
+        rows = _first_levels(names, written)
+    else:
+        with entered(home) as house, house.journal.transaction():
             now = house.journal.advance_clock().ms
-            if house.configuration.levels is not None:
-                from oncemore.rules.levels import load_levels
-
-                # As the worker does at its first start: a change must not keep the file from filling a new journal.
-                written = load_levels(house.configuration.levels)
-                journal_levels.fill(written, now)
             if policy is not None and level is not None and why is not None:
-                ends = None if until is None else _moment(until, now)
-                journal_levels.change(policy, level, who=_operator(), why=why, at=now, until=ends)
-            rows = [_level(name, now) for name in names]
+                # As the worker does at its first start: a change must not keep the file from filling a new journal.
+                journal_levels.fill(written, now)
+                ends = None if until is None else _ends(until, now)
+                journal_levels.change(policy, level, who=operator(), why=why, at=now, until=ends)
+            begun = LevelChange.select().exists()
+            rows = [given_levels.told(name, now) for name in names] if begun else _first_levels(names, written)
     at = {str(row["policy"]): str(row["level"]) for row in rows}
     # What somebody has changed on purpose is no surprise.
     kept = {str(row["policy"]) for row in rows if row["who"] in (None, "levels file")}
     _tell_levels(at, {name: level for name, level in written.items() if name in kept}, loaded)
+    if level is None and policy is not None:
+        rows = [row for row in rows if row["policy"] == policy]
     if format_ == "json":
         output.document(rows)
         return
     head = ("POLICY", "LEVEL", "SINCE", "UNTIL", "WHO", "WHY")
     keys = ("policy", "level", "since", "until", "who", "why")
     output.say(output.columns([head, *(tuple(output.line(row[key] or "") for key in keys) for row in rows)]))
+
+
+def _unbegun(journal: Path | str) -> bool:
+    """Whether there is no journal yet and nothing keeps it from being made; never said of one on a server."""
+    import os
+
+    from oncemore.adapters.cli.journal_trouble import in_the_way
+
+    if isinstance(journal, str):
+        return False
+    try:
+        return not os.path.lexists(journal) and in_the_way(journal) is None
+    except OSError:
+        return False
+
+
+def _first_levels(names: Sequence[str], written: Mapping[str, str]) -> list[dict[str, str | None]]:
+    """The levels at which policies will be when a worker starts for the first time."""
+    from oncemore.engine.levels import DEFAULT
+
+    return [
+        {
+            "policy": name,
+            "level": written.get(name, DEFAULT),
+            "since": None,
+            "until": None,
+            "who": "levels file" if name in written else None,
+            "why": "before the first start" if name in written else "nobody has set it",
+        }
+        for name in names
+    ]
 
 
 def _tell_levels(at: Mapping[str, str], written: Mapping[str, str], loaded: PolicySet) -> None:
@@ -205,51 +243,16 @@ def verify(ctx: click.Context, request: str | None, home: Path | None) -> None:
     ctx.exit(Exit.NO if found else Exit.YES)
 
 
-def _level(policy: str, now: int) -> dict[str, str | None]:
-    """The level of a policy and the change that gave it, by the same rule as the engine's."""
-    from oncemore.engine.levels import current
-    from oncemore.engine.tables import LevelChange
-    from oncemore.rules import times
-
-    level = current([policy], now)[policy]
-    change = (
-        LevelChange.select()
-        .where(
-            LevelChange.policy == policy,
-            LevelChange.at <= now,
-            (LevelChange.until.is_null()) | (LevelChange.until > now),
-        )
-        .order_by(LevelChange.id.desc())
-        .first()
-    )
-    return {
-        "policy": policy,
-        "level": level,
-        "since": None if change is None else times.format_ms(change.at),
-        "until": None if change is None or change.until is None else times.format_ms(change.until),
-        "who": None if change is None else change.who,
-        "why": "nobody has set it" if change is None else change.why,
-    }
-
-
-def _moment(text: str, now: int) -> int:
-    from oncemore.rules import durations, times
+def _ends(text: str, now: int) -> int:
+    from oncemore.adapters import given_levels
 
     try:
-        moment = now + durations.parse(text)
-    except ValueError:
-        try:
-            moment = times.parse(text)
-        except ValueError:
-            raise click.UsageError(
-                f"--until: {text!r} is neither a duration such as 8h nor a time such as 2026-11-30T12:00:00Z"
-            ) from None
-    if not now < moment <= times.MAX_MS:
-        raise click.UsageError("--until lies in the past, or beyond the year 9999")
-    return moment
+        return given_levels.ends(text, now)
+    except ValueError as error:
+        raise click.UsageError(f"--until {error}") from None
 
 
-def _operator() -> str:
+def operator() -> str:
     """Who is at the terminal, by the system's word."""
     import getpass
 

@@ -1,0 +1,1 @@
+"""How do programs and people come in over HTTP?"""

@@ -1,0 +1,12 @@
+"""Which pages does an operator see in a browser?"""
+
+from __future__ import annotations
+
+from starlette.routing import BaseRoute
+
+from oncemore.adapters.api.service import Service
+
+
+def routes(service: Service) -> list[BaseRoute]:
+    """Every route of the page, below `/`; they ask for a session of their own."""
+    return []
