@@ -61,6 +61,7 @@ CODES: Mapping[str, Exit] = {
     "E104": Exit.USAGE,
     "E201": Exit.USAGE,
     "E204": Exit.USAGE,
+    "E206": Exit.USAGE,
     "A101": Exit.USAGE,
     "A102": Exit.USAGE,
     "A110": Exit.USAGE,
