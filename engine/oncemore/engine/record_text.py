@@ -25,6 +25,9 @@ from oncemore.rules.ruleset import Plan
 KEPT = 256
 """Compiled policies whose unchanging parts are kept."""
 
+SPELLED = 8_192
+"""Readings of facts whose texts are kept: most values are of a few."""
+
 
 def written(stored: bytes, verdicts: Mapping[str, Verdict], facts: Mapping[str, FactType]) -> str:
     """The canonical JSON array of the records of a pass that was just made.
@@ -62,30 +65,24 @@ class _Case:
     def reading(self, fact: str) -> str:
         """An operand up to what is wanted of it."""
         found = self._readings.get(fact)
-        if found is None:
-            found = self._readings[fact] = self._read(fact)
-        return found
+        return found if found is not None else self._read(fact)[0]
 
     def known(self, fact: str) -> str:
         """A fact with its value, or null, as a member of an object."""
         found = self._known.get(fact)
-        if found is None:
-            value = text(self._stored.value(fact)) if self.statuses.get(fact) == "known" else "null"
-            found = self._known[fact] = f'"{fact}":{value}'
-        return found
+        return found if found is not None else self._read(fact)[1]
 
-    def _read(self, fact: str) -> str:
-        said = self._stored.facts.get(fact)
-        if said is None:
-            nothing = '"observed_at":null,"source":null,"status":"missing","value":null'
-            return f'{{"age":null,"fact":"{fact}",{nothing},"wanted":'
+    def _read(self, fact: str) -> tuple[str, str]:
+        said = self._stored.facts.get(fact, _NOTHING)
         observed = said.get("observed_at")
         age, at = ("null", "null") if observed is None else self._moment(observed)
-        details = f'"details":{text(said["details"])},' if "details" in said else ""
-        return (
-            f'{{"age":{age},{details}"fact":"{fact}","observed_at":{at},"source":{text(said.get("source"))},'
-            f'"status":"{said["status"]}","value":{text(self._stored.value(fact))},"wanted":'
-        )
+        spans = self._stored.types[fact].type == "duration"
+        before, after, known = _spelled(fact, said["status"], said.get("value"), said.get("source"), age, spans)
+        if "details" in said:
+            before = before.replace(',"fact":', f',"details":{text(said["details"])},"fact":', 1)
+        reading = self._readings[fact] = before + at + after
+        self._known[fact] = known
+        return reading, known
 
     def _moment(self, observed: int) -> tuple[str, str]:
         """How long ago it was, and when."""
@@ -94,6 +91,20 @@ class _Case:
             age = format_ms(max(self._stored.now - observed, 0))
             found = self._moments[observed] = f'"{age}"', quoted(instant(observed))
         return found
+
+
+_NOTHING: Mapping[str, Any] = {"status": "missing"}
+
+
+@lru_cache(maxsize=SPELLED, typed=True)
+def _spelled(
+    fact: str, status: str, value: bool | int | str | None, source: str | None, age: str, spans: bool
+) -> tuple[str, str, str]:
+    """An operand before the time of its evidence and after it, and the fact as a member of an object."""
+    shown = text(format_ms(int(value)) if spans and value is not None else value)
+    before = f'{{"age":{age},"fact":"{fact}","observed_at":'
+    after = f',"source":{text(source)},"status":"{status}","value":{shown},"wanted":'
+    return before, after, f'"{fact}":{shown if status == "known" else "null"}'
 
 
 Operands = tuple[tuple[str, str], ...]
