@@ -71,7 +71,8 @@ def routes(service: Service) -> list[Route]:
         content = judged.json() + "\n"
         if asked.store:
             await service.write(lambda: keep(rules, judged, key_of(request).id, service.clock()))
-        request.scope["state"]["quiet"] = not asked.store
+        else:
+            request.scope["state"]["quiet"] = True
         return Response(content, media_type="application/json")
 
     async def batch(request: Request) -> Response:
