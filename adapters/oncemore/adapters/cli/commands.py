@@ -60,6 +60,7 @@ CODES: Mapping[str, Exit] = {
     "E103": Exit.NOT_LOADED,
     "E201": Exit.USAGE,
     "E204": Exit.USAGE,
+    "E206": Exit.USAGE,
     "A101": Exit.USAGE,
     "A102": Exit.USAGE,
     "A110": Exit.USAGE,
