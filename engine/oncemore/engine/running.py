@@ -155,7 +155,7 @@ def _settled_in_turn(context: Context, turn: Turn, seen: Observation) -> bool:
     with context.journal.transaction():
         lock(turn.session)
         if fires and turn.phase != "business":
-            breaker.take()
+            budgets.take(context)
         if facts.journal_facts(turn.request, about=Turn.get_by_id(turn.id)) != known:
             return False
         now = context.journal.advance_clock().ms
@@ -228,7 +228,7 @@ def settle(context: Context, turn: str, seen: Observation, detail: str | None = 
         row = Turn.get_by_id(turn)
         lock(row.session)
         if row.phase != "business":
-            breaker.take()
+            budgets.take(context)
         if row.ended_at is not None:
             return
         now = context.journal.advance_clock().ms
