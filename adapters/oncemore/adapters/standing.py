@@ -7,6 +7,7 @@ from typing import Any
 
 from oncemore.engine import queueing
 from oncemore.engine.facts import STARTED
+from oncemore.engine.intake import Saw
 from oncemore.engine.tables import Attempt, Decision, DecisionPass, Delivery, Request, Session, Turn
 from oncemore.rules import durations, times
 
@@ -72,10 +73,11 @@ def standings(state: str, home: str, now: int) -> list[Standing]:
     if state != "all":
         chosen = chosen.where(Request.state == state)
     workspaces = {session.id: session.workspace for session in Session.select(Session.id, Session.workspace)}
-    return [_standing(row, workspaces[row.session], home, now) for row in chosen]
+    return [standing_of(row, workspaces[row.session], home, now) for row in chosen]
 
 
-def _standing(row: Request, workspace: str, home: str, now: int) -> Standing:
+def standing_of(row: Request, workspace: str, home: str, now: int) -> Standing:
+    """How one Request stands, `home` and `now` as for all of them."""
     doing, since, gate, until, helps = _now(row, home)
     if doing == "rests" and not helps:
         release = f"oncemore release{home} {row.id} --why TEXT --close"
@@ -145,16 +147,21 @@ def _why_it_rests(request: str, verdicts: list[Decision]) -> str:
 
 def _held(row: Request, home: str) -> _Now:
     release = f"oncemore release{home} {row.id} --why TEXT"
-    held = str(row.held)
-    starting = Turn.select().where(Turn.request == row.id, Turn.status == "starting").exists()
-    uncertain = Delivery.select().where(Delivery.request == row.id, Delivery.state == "ambiguous").exists()
-    if starting and "may have run" in held:
-        release += " --ran|--did-not-run"
-    elif uncertain:
-        release += " --delivered|--not-delivered"
+    if sights := uncertain(row):
+        release += f" {'|'.join(f'--{saw}' for saw in sights)}"
     decided = _newest(row.id)
     since = row.created_at if decided is None else decided.at
-    return "held", since, held, row.due_at, release
+    return "held", since, str(row.held), row.due_at, release
+
+
+def uncertain(row: Request) -> tuple[Saw, ...]:
+    """What a person may have seen of a call of the Request's whose outcome is not known; nothing where none is."""
+    starting = Turn.select().where(Turn.request == row.id, Turn.status == "starting").exists()
+    if starting and "may have run" in (row.held or ""):
+        return "ran", "did-not-run"
+    if Delivery.select().where(Delivery.request == row.id, Delivery.state == "ambiguous").exists():
+        return "delivered", "not-delivered"
+    return ()
 
 
 def _newest(request: str) -> DecisionPass | None:

@@ -34,6 +34,11 @@ class Rulebook:
         self._evaluator: Evaluator = publish(policies)
 
     @property
+    def published(self) -> PolicySet:
+        """What was published."""
+        return self._policies
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The policies' names, sorted."""
         return tuple(policy.name for policy in self._policies.policies)

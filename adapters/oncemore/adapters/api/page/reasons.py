@@ -1,0 +1,93 @@
+"""What stops a Request, in the reader's language?
+
+The journal keeps why something is held as a sentence in English, and so is a Request's standing told. Here its known
+forms are said in Chinese; a sentence that is not known stays as it is, marked as English.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from oncemore.adapters.api.page.words import Language
+from oncemore.adapters.standing import ENDS, TRIES
+from oncemore.rules.loading import PolicySet
+
+_NAME = r"[a-z0-9][a-z0-9_-]*"
+_GATE = re.compile(rf"(denied: )?(?P<policy>{_NAME}): (?P<gate>{_NAME})")
+
+_TRIES: Final[Mapping[str, str]] = {
+    "work": "唯一一次续办",
+    "review": "唯一一次审阅",
+    "quota": "用量受限后的重试",
+    "route": "线路失败后的重试",
+}
+_ENDS: Final[Mapping[str, str]] = {
+    "failed": "失败了",
+    "withdrawn": "未启动即撤回",
+    "ambiguous": "可能已经运行，也可能没有",
+}
+
+_FORMS: Final = (
+    (r"every policy is off", "所有策略均已关闭"),
+    (r"no policy concerns it", "没有策略适用"),
+    (r"it waited for its turn longer than it may", "排队时间超过上限"),
+    (r"nothing was decided on it", "尚未作出任何判定"),
+    (r"its answer could not be delivered", "回答无法送达"),
+    (r"the review's answer leaves something to a person", "审阅后的回答把事项留给了人"),
+    (r"what the review was handed is no longer what the runtime holds", "审阅所用的材料与运行时现有的不再一致"),
+    (r"it did not come to rest in (\d+) steps", r"执行 \1 步后仍未停下"),
+    (r"a step failed: (\w+)", r"某一步出错：\1"),
+    (r"the reply (\S+) may have been sent", r"回复 \1 可能已经发出"),
+    (r"(\S+) may have run: (.*)", r"\1 可能已经运行：\2"),
+    (r"nothing to deliver: (.*)", r"没有可送达的内容：\1"),
+    (r"not delivered: (.*)", r"未送达：\1"),
+    (r"not started: (.*)", r"未启动：\1"),
+    (r"the runtime does not keep to what was granted: (.*)", r"运行时没有遵守授权范围：\1"),
+    (rf"({_NAME}): would fire, is at (\w+)", r"\1：本会触发，级别为 \2"),
+)
+_CHINESE: Final = [(re.compile(form, re.DOTALL), said) for form, said in _FORMS]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why something stands as it does.
+
+    Attributes:
+        policy, gate: where a gate is the reason; both None otherwise.
+        text: the gate's own sentence, else the whole reason.
+        lang: the language of `text`.
+    """
+
+    text: str
+    lang: Language
+    policy: str | None = None
+    gate: str | None = None
+
+
+def reason(text: str | None, policies: PolicySet, lang: Language) -> Reason | None:
+    """A reason in the reader's language; None where there is none."""
+    if text is None:
+        return None
+    found = _GATE.fullmatch(text)
+    policy = None if found is None else policies.get(found["policy"])
+    if found is not None and policy is not None:
+        gate = next((one for one in policy.gates if one.id == found["gate"]), None)
+        why = {} if gate is None else gate.why
+        read: Language = "zh" if lang == "zh" and "zh" in why else "en"
+        return Reason(why.get(read, ""), read, policy.name, found["gate"])
+    if lang == "en":
+        return Reason(text[:1].upper() + text[1:] if not text.startswith("r-") else text, "en")
+    said = _chinese(text)
+    return Reason(said, "zh") if said is not None else Reason(text, "en")
+
+
+def _chinese(text: str) -> str | None:
+    for kind, tried in TRIES.items():
+        for state, ended in ENDS.items():
+            head = f"{tried} {ended}"
+            if text == head or text.startswith(f"{head}: "):
+                return _TRIES[kind] + _ENDS[state] + text.removeprefix(head).replace(": ", "：", 1)
+    return next((found.expand(said) for form, said in _CHINESE if (found := form.fullmatch(text)) is not None), None)
