@@ -106,6 +106,7 @@ class SourceEntry:
     Attributes:
         base: the address of its API.
         language: of our own words, where a message does not show which one its author writes.
+        events: None where it tells of no messages over HTTP.
     """
 
     kind: Literal["feishu"]
@@ -113,6 +114,7 @@ class SourceEntry:
     app_id: str
     secret: SecretEntry
     language: Language
+    events: EventsEntry | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +155,34 @@ class WorkerEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class EventsEntry:
+    """How a Source's events are believed: the app's token and its key for events."""
+
+    token: SecretEntry
+    encrypt_key: SecretEntry
+
+
+@dataclass(frozen=True, slots=True)
+class ServeEntry:
+    """How the service is reached.
+
+    Attributes:
+        host, port: where it listens.
+        hosts: names, with a port or without, by which it may be called, beside those of the loopback.
+        origins: of pages elsewhere that may call.
+        attempts: calls without a good key that one address may make in a minute.
+        rate: calls that one key may make in a second.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8711
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    attempts: int = 30
+    rate: int = 20_000
+
+
+@dataclass(frozen=True, slots=True)
 class Configuration:
     """One reading of the operator's file; every path is absolute.
 
@@ -178,3 +208,4 @@ class Configuration:
     queue_patience: int
     reviews: RuntimeName | None = None
     sources: Mapping[str, SourceEntry] = field(default_factory=lambda: MappingProxyType({}))
+    serve: ServeEntry = field(default_factory=ServeEntry)

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from oncemore.adapters.entries import (
     CapacityEntry,
     Configuration,
+    EventsEntry,
     HarnessEntry,
     Language,
     Level,
@@ -23,6 +24,7 @@ from oncemore.adapters.entries import (
     RuntimeName,
     Sandbox,
     SecretEntry,
+    ServeEntry,
     ServerEntry,
     SourceEntry,
     WorkerEntry,
@@ -139,7 +141,30 @@ def _scalar(value: object) -> object:
     return value
 
 
+def _host(text: str) -> str:
+    if not re.fullmatch(r"([a-z0-9-]+(\.[a-z0-9-]+)*|\[[0-9a-f:]+\])(:[0-9]{1,5})?", text):
+        raise ValueError("a host is written as browsers send it: lower case, with a port or without, such as a.example")
+    return text
+
+
+def _port(number: int) -> int:
+    if not 0 <= number < 2**16:
+        raise ValueError("a port is a number from 1 to 65535, or 0 for any that is free")
+    return number
+
+
+def _origin(text: str) -> str:
+    scheme, _, rest = text.partition("://")
+    if scheme not in ("http", "https"):
+        raise ValueError("an origin is written as browsers send it, such as https://a.example")
+    _host(rest)
+    return text
+
+
 Id = Annotated[str, AfterValidator(_id)]
+Host = Annotated[str, AfterValidator(_host)]
+Origin = Annotated[str, AfterValidator(_origin)]
+Port = Annotated[int, AfterValidator(_port)]
 SourceId = Annotated[str, AfterValidator(_source_id)]
 Variable = Annotated[str, AfterValidator(_variable)]
 Owner = Annotated[str, AfterValidator(_owner)]
@@ -291,15 +316,25 @@ class _Runtimes(_Written):
         return MappingProxyType(found)
 
 
+class _Events(_Written):
+    token: _Secret
+    encrypt_key: _Secret
+
+    def placed(self, folder: _Folder) -> EventsEntry:
+        return EventsEntry(self.token.placed(folder), self.encrypt_key.placed(folder))
+
+
 class _Source(_Written):
     kind: Literal["feishu"]
     base: Base = "https://open.feishu.cn"
     app_id: Name
     secret: _Secret
     language: Language = "en"
+    events: _Events | None = None
 
     def placed(self, folder: _Folder) -> SourceEntry:
-        return SourceEntry(self.kind, self.base, self.app_id, self.secret.placed(folder), self.language)
+        events = None if self.events is None else self.events.placed(folder)
+        return SourceEntry(self.kind, self.base, self.app_id, self.secret.placed(folder), self.language, events)
 
 
 class _Workspace(_Written):
@@ -330,6 +365,22 @@ class _Worker(_Written):
     observe_again: Span = 30_000
 
 
+_USUAL = ServeEntry()
+
+
+class _Serve(_Written):
+    host: Name = _USUAL.host
+    port: Port = _USUAL.port
+    hosts: list[Host] = []
+    origins: list[Origin] = []
+    attempts: Annotated[int, Field(ge=1, lt=2**31)] = _USUAL.attempts
+    rate: Annotated[int, Field(ge=1, lt=2**31)] = _USUAL.rate
+
+    def placed(self) -> ServeEntry:
+        hosts, origins = tuple(self.hosts), tuple(self.origins)
+        return ServeEntry(self.host, self.port, hosts, origins, self.attempts, self.rate)
+
+
 class OperatorsFile(_Written):
     """The whole file as it is written."""
 
@@ -342,6 +393,7 @@ class OperatorsFile(_Written):
     workspaces: dict[Id, _Workspace] = {}
     queue_patience: Span = 60 * 60_000
     worker: _Worker = _Worker()
+    serve: _Serve = _Serve()
 
     def placed(self, file: Path, digest: str) -> Configuration:
         """The same with every path absolute."""
@@ -359,6 +411,7 @@ class OperatorsFile(_Written):
             queue_patience=self.queue_patience,
             reviews=self.reviews,
             sources=MappingProxyType({name: one.placed(folder) for name, one in self.sources.items()}),
+            serve=self.serve.placed(),
         )
 
     def amiss(self, document: Document) -> Iterator[Diagnostic]:

@@ -16,6 +16,7 @@ from oncemore.engine.records import judged_by
 from oncemore.engine.smoke import publish
 from oncemore.rules.case import Case
 from oncemore.rules.loading import PolicySet
+from oncemore.rules.policy import Policy
 
 
 class Rulebook:
@@ -44,6 +45,11 @@ class Rulebook:
         return tuple(policy.name for policy in self._policies.policies)
 
     @property
+    def policies(self) -> tuple[Policy, ...]:
+        """The policies themselves, sorted by name."""
+        return tuple(self._policies.policies)
+
+    @property
     def bundles(self) -> Mapping[str, str]:
         """The texts that a decision is made by, as JSON by digest: each policy's, the floor's and the vocabulary's."""
         texts = {policy.digest: dict(policy.texts) for policy in self._policies.policies} | judged_by()
@@ -52,6 +58,18 @@ class Rulebook:
     def decide(self, case: Case, *, stage: Stage, request: str, levels: Mapping[str, str]) -> Pass:
         """Judge facts that were read back, by all policies at their levels."""
         return decide(self._evaluator, case, stage=stage, origin="read_back", request=request, levels=levels)
+
+    def ask(self, case: Case, *, levels: Mapping[str, str] | None = None, only: str | None = None) -> Pass:
+        """Judge facts that somebody posted; nothing that acts ever takes such a pass.
+
+        Args:
+            levels: by policy; None lets all compete.
+            only: this policy alone, without competition.
+
+        Raises:
+            KeyError: `only` names no policy.
+        """
+        return decide(self._evaluator, case, stage="asked", origin="posted", levels=levels, only=only)
 
     def action(self, policy: str) -> str | None:
         """What the policy does; None when there is no such policy."""

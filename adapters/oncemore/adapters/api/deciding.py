@@ -1,0 +1,217 @@
+"""What do the rules say of a case that somebody posts?
+
+Nothing is stored unless the poster asks for it, and nothing that acts ever reads what is. All of it runs in the event
+loop's own thread: the engine's state belongs to the thread that asks, and a case takes about as long as a hop to another
+one would.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from oncemore.adapters.api.doors import key_of, reach
+from oncemore.adapters.api.posted_case import case_of
+from oncemore.adapters.api.problems import as_problem, parameter
+from oncemore.adapters.api.service import Service
+from oncemore.adapters.api.strict_json import load
+from oncemore.adapters.api.strict_routes import json_type, known_parameters
+from oncemore.adapters.errors import Mistake, NotJson, NotValid, OtherType, TooLarge
+from oncemore.engine import levels
+from oncemore.engine.decision import Pass
+from oncemore.engine.errors import NotFound
+from oncemore.engine.rulebook import Rulebook
+from oncemore.engine.tables import Bundle, PostedDecision, PostedPass
+from oncemore.rules.case import Case
+
+MOST_CASES: Final = 1_000
+"""In one array."""
+
+LONGEST_LINE: Final = 64 * 1024
+"""Of a stream, in bytes."""
+
+PARAMETERS: Final = ("policy", "levels", "store")
+
+NDJSON: Final = "application/x-ndjson"
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """How cases are to be judged.
+
+    Attributes:
+        only: this policy alone.
+        levels: by the levels in force; else all policies compete.
+        store: keep the decisions.
+    """
+
+    only: str | None = None
+    levels: bool = False
+    store: bool = False
+
+
+def routes(service: Service) -> list[Route]:
+    """`decide`, and its batch."""
+
+    async def decide(request: Request) -> Response:
+        reach(request, "decide")
+        asked = _asked(request, service.rules)
+        json_type(request)
+        case = case_of(load(await request.body()), service.clock())
+        rules = service.rules
+        judged = _judged(rules, case, asked, await _levels(service, rules, asked))
+        content = judged.json()
+        if asked.store:
+            await service.write(lambda: keep(rules, judged, key_of(request).id, service.clock()))
+        request.scope["state"]["quiet"] = not asked.store
+        return Response(content, media_type="application/json")
+
+    async def batch(request: Request) -> Response:
+        reach(request, "decide")
+        asked = _asked(request, service.rules)
+        if asked.store:
+            raise parameter("store", "decisions of a batch are not kept", "post the case to /v1/decide")
+        kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+        rules = service.rules
+        at = await _levels(service, rules, asked)
+        request.scope["state"]["quiet"] = True
+        if kind == NDJSON:
+            return _WhileReading(_lines(request, service, rules, asked, at), media_type=NDJSON)
+        if kind != "application/json":
+            raise OtherType(f"send the cases as `Content-Type: application/json`, or as `{NDJSON}` one in each line")
+        cases = _cases(load(await request.body()), service.clock())
+        return StreamingResponse(_array(rules, cases, asked, at), media_type="application/json")
+
+    return [
+        Route("/v1/decide", decide, methods=["POST"]),
+        Route("/v1/decide/batch", batch, methods=["POST"]),
+    ]
+
+
+class _WhileReading(StreamingResponse):
+    """An answer that is made while the body still comes in: nobody else may take a part of it to see who left."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.stream_response(send)
+
+
+def keep(rules: Rulebook, judged: Pass, poster: str, now: int) -> None:
+    """Store a posted case with its decisions; the same ones again are there already. Inside a transaction."""
+    if PostedPass.select().where(PostedPass.id == judged.digest).exists():
+        return
+    for digest, body in rules.bundles.items():
+        if not Bundle.select().where(Bundle.digest == digest).exists():
+            Bundle.insert(digest=digest, body=body).execute()
+    PostedPass.insert(
+        id=judged.digest,
+        stored=judged.stored.decode(),
+        outcome=judged.outcome.value,
+        fired=judged.fired,
+        poster=poster,
+        at=now,
+    ).execute()
+    for record in judged.records:
+        PostedDecision.insert(id=record["decision_id"], posted_pass=judged.digest).execute()
+
+
+def _asked(request: Request, rules: Rulebook) -> _Asked:
+    query = request.query_params
+    if not query:
+        return _Asked()
+    known_parameters(query, PARAMETERS)
+    only = query.get("policy")
+    if only is not None and only not in rules.names:
+        raise NotFound("there is no such policy here")
+    asked = _Asked(only, _flag(request, "levels"), _flag(request, "store"))
+    if asked.store:
+        reach(request, "act")
+    return asked
+
+
+def _flag(request: Request, name: str) -> bool:
+    said = request.query_params.get(name, "false")
+    if said not in ("true", "false"):
+        raise parameter(name, "true or false is wanted here")
+    return said == "true"
+
+
+async def _levels(service: Service, rules: Rulebook, asked: _Asked) -> Mapping[str, str] | None:
+    if not asked.levels:
+        return None
+    return await service.read(lambda: levels.current(rules.names, service.clock()))
+
+
+def _judged(rules: Rulebook, case: Case, asked: _Asked, at: Mapping[str, str] | None) -> Pass:
+    try:
+        return rules.ask(case, levels=at, only=asked.only)
+    except ValueError as error:  # a time or a number that cannot be written down
+        raise NotValid(str(error), [Mistake(NotValid.code, str(error), "")]) from None
+
+
+def _cases(value: Any, now: int) -> list[Case]:
+    """The cases of an array, all of them or none."""
+    if type(value) is not list:
+        raise NotValid("a batch is an array of cases", [Mistake("R203", "an array is wanted here", "")])
+    if len(value) > MOST_CASES:
+        raise TooLarge(f"an array has at most {MOST_CASES} cases; a stream of lines ({NDJSON}) has any number")
+    cases: list[Case] = []
+    mistakes: list[Mistake] = []
+    for index, one in enumerate(value):
+        try:
+            cases.append(case_of(one, now, under=f"/{index}"))
+        except NotValid as error:
+            mistakes += error.mistakes
+    if mistakes:
+        more = f" (and {len(mistakes) - 1} more)" if len(mistakes) > 1 else ""
+        raise NotValid(f"{mistakes[0].pointer}: {mistakes[0].detail}{more}", mistakes[:200])
+    return cases
+
+
+async def _array(rules: Rulebook, cases: list[Case], asked: _Asked, at: Mapping[str, str] | None) -> AsyncIterator[str]:
+    opening = "["
+    for case in cases:
+        yield opening + _judged(rules, case, asked, at).json()
+        opening = ","
+        await asyncio.sleep(0)  # others are served between two cases
+    yield "]" if cases else "[]"
+
+
+async def _lines(
+    request: Request, service: Service, rules: Rulebook, asked: _Asked, at: Mapping[str, str] | None
+) -> AsyncIterator[str]:
+    """For each line with a case a line with its decisions, or with the problem that it has; in order."""
+    rest = b""
+    async for chunk in request.stream():
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            if said := _line(line, service, rules, asked, at):
+                yield said
+                await asyncio.sleep(0)
+        if len(rest) > LONGEST_LINE:
+            yield _problem(TooLarge(f"a line has more than {LONGEST_LINE} bytes; nothing after it is read"))
+            return
+    if said := _line(rest, service, rules, asked, at):
+        yield said
+
+
+def _line(line: bytes, service: Service, rules: Rulebook, asked: _Asked, at: Mapping[str, str] | None) -> str:
+    if not line.strip():
+        return ""
+    try:
+        if len(line) > LONGEST_LINE:
+            raise TooLarge(f"the line has more than {LONGEST_LINE} bytes")
+        return _judged(rules, case_of(load(line), service.clock()), asked, at).json() + "\n"
+    except (NotJson, NotValid, TooLarge) as error:
+        return _problem(error)
+
+
+def _problem(error: Exception) -> str:
+    return json.dumps({"problem": as_problem(error)}, separators=(",", ":")) + "\n"

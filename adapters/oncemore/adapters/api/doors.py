@@ -1,0 +1,224 @@
+"""May this call come in at all? Host and origin, attempts, the key, and what every answer carries.
+
+Asked before anything of the call is read. Only health, the page (which has sessions of its own) and events (which their
+Source signs) come in without a key.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from oncemore.adapters.api.keys import Key
+from oncemore.adapters.api.keys import Scope as Reach
+from oncemore.adapters.api.limits import Buckets
+from oncemore.adapters.api.problems import refusal
+from oncemore.adapters.api.service import Service
+from oncemore.adapters.errors import CallRefused, NoKey, OtherPlace, OutOfScope, TooLarge, TooMany
+
+log = logging.getLogger("oncemore.api")
+
+LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
+
+MAX_BYTES: Final = 1024 * 1024
+"""Of a body that is read as a whole."""
+
+KEYED: Final = ("/v1/", "/access/", "/errors/", "/readyz", "/metrics", "/openapi.json")
+"""Where a key is asked for; everything else below `/` is the page's, or is not there."""
+
+HEADERS: Final = {
+    b"x-content-type-options": b"nosniff",
+    b"x-frame-options": b"DENY",
+    b"referrer-policy": b"no-referrer",
+    b"cross-origin-opener-policy": b"same-origin",
+    b"cross-origin-resource-policy": b"same-origin",
+    b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'",
+    b"cache-control": b"no-store",
+}
+"""What every answer carries that does not say otherwise itself."""
+
+
+class Doors:
+    """The outermost part of the application.
+
+    Args:
+        ticks: seconds, never backwards.
+    """
+
+    def __init__(self, app: ASGIApp, service: Service, ticks: Callable[[], float] = time.monotonic) -> None:
+        self._app = app
+        self._service = service
+        configured = service.house.configuration.serve
+        self._hosts = LOOPBACK | set(configured.hosts)
+        self._origins = frozenset(configured.origins)
+        self._failures = Buckets(configured.attempts / 60, configured.attempts, ticks)
+        self._calls = Buckets(configured.rate, configured.rate, ticks)
+        self._ticks = ticks
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        answer = _Answer(send)
+        begun = self._ticks()
+        state: dict[str, Any] = scope.setdefault("state", {})
+        try:
+            await self._admit(scope, state)
+            await self._app(scope, _limited(scope, receive), answer.send)
+        except CallRefused as refused:
+            await self._refuse(refused, answer, scope, receive)
+        except Exception as error:
+            # Its text could hold somebody's words, and is not repeated.
+            log.error("a call failed", extra={"error": type(error).__name__, "at": _place(error)})
+            await self._refuse(error, answer, scope, receive)
+        finally:
+            self._tell(scope, state, answer.status, begun)
+
+    async def _admit(self, scope: Scope, state: dict[str, Any]) -> None:
+        """Let the call in, with its key where one is asked for.
+
+        Raises:
+            CallRefused: it stays outside.
+        """
+        path = scope["path"]
+        if path == "/healthz":
+            return
+        headers = Headers(scope=scope)
+        self._check_place(headers)
+        if not path.startswith(KEYED):
+            return
+        address = scope["client"][0] if scope.get("client") else ""
+        if (after := self._failures.empty(address)) is not None:
+            raise TooMany("too many calls of this address had no key that opens anything", after=after)
+        if path.startswith("/v1/sources/") and path.endswith("/events"):
+            state["failed"] = lambda: self._failures.take(address)
+            return
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        keys = self._service.keys
+        if keys.stale:
+            await self._service.read(keys.refresh)
+        key = keys.check(token.strip()) if scheme.lower() == "bearer" else None
+        if key is None:
+            self._failures.take(address)
+            raise NoKey("this needs a key that is in force: `Authorization: Bearer om_...`")
+        if (after := self._calls.take(key.id)) is not None:
+            raise TooMany("too many calls with this key", after=after)
+        state["key"] = key
+
+    def _check_place(self, headers: Headers) -> None:
+        host = headers.get("host", "").lower()
+        if not (host in self._hosts or _name(host) in self._hosts):
+            raise OtherPlace("this host is not one of ours; the operator adds it to `serve: hosts` of oncemore.yaml")
+        origin = headers.get("origin")
+        if origin is None or origin in self._origins:
+            return
+        if urlsplit(origin).netloc.lower() != host:
+            raise OtherPlace("pages of that origin may not call; the operator adds it to `serve: origins`")
+
+    async def _refuse(self, error: Exception, answer: _Answer, scope: Scope, receive: Receive) -> None:
+        if not answer.status:
+            await refusal(error)(scope, receive, answer.send)
+        elif not isinstance(error, CallRefused):
+            raise ConnectionAbortedError("the answer had begun")  # the server closes the connection
+
+    def _tell(self, scope: Scope, state: dict[str, Any], status: int, begun: float) -> None:
+        if status < 400 and (scope["method"] == "GET" or state.get("quiet")):
+            return
+        key = state.get("key")
+        log.log(
+            logging.ERROR if status >= 500 else logging.INFO,
+            "call",
+            extra={
+                "method": scope["method"],
+                # The pattern, not what was called: an address can hold anything.
+                "route": getattr(scope.get("route"), "path", None),
+                "status": status,
+                "ms": round((self._ticks() - begun) * 1_000, 1),
+                "key": None if key is None else key.id,
+            },
+        )
+
+
+class _Answer:
+    """What goes out, with the headers that every answer carries."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.status = 0
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers: list[tuple[bytes, bytes]] = list(message.get("headers", ()))
+            said = {name for name, _ in headers}
+            headers += [(name, value) for name, value in HEADERS.items() if name not in said]
+            message = {**message, "headers": headers}
+        await self._send(message)
+
+
+def key_of(request: Request) -> Key:
+    """The key of a call that came in with one."""
+    key = request.scope["state"]["key"]
+    assert isinstance(key, Key)
+    return key
+
+
+def reach(request: Request, *scopes: Reach) -> Key:
+    """The call's key, which is for all of these.
+
+    Raises:
+        OutOfScope: it is not.
+    """
+    key = key_of(request)
+    lacking = [scope for scope in scopes if scope not in key.scopes]
+    if lacking:
+        raise OutOfScope(f"this needs a key with the scope {' and '.join(lacking)}")
+    return key
+
+
+def _limited(scope: Scope, receive: Receive) -> Receive:
+    """The body, as long as it is not too large; a stream of lines has a limit for each line instead."""
+    kind = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
+    if kind.split(b";")[0].strip().lower() == b"application/x-ndjson":
+        return receive
+    length = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
+    if length.isdigit() and int(length) > MAX_BYTES:
+        raise TooLarge(f"the body has more than {MAX_BYTES} bytes")
+    taken = 0
+
+    async def counted() -> Message:
+        nonlocal taken
+        message = await receive()
+        taken += len(message.get("body", b""))
+        if taken > MAX_BYTES:
+            raise TooLarge(f"the body has more than {MAX_BYTES} bytes")
+        return message
+
+    return counted
+
+
+def _name(host: str) -> str:
+    """A host without its port."""
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdigit() else host
+
+
+def _place(error: BaseException) -> str:
+    """Where an error came up, by file and line."""
+    frames: Iterable[Any] = _frames(error)
+    *_, last = frames
+    return f"{last.tb_frame.f_code.co_filename.rpartition('/')[2]}:{last.tb_lineno}"
+
+
+def _frames(error: BaseException) -> Iterable[Any]:
+    trace = error.__traceback__
+    while trace is not None:
+        yield trace
+        trace = trace.tb_next

@@ -1,0 +1,131 @@
+"""How is a call of a route read? Strictly: nothing is ignored, nothing is bent into another type.
+
+Whose scope is too small learns nothing of what its body lacks; a body is strict JSON or is refused with the place; a
+parameter that a route does not know is refused, not passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, Literal
+
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, ConfigDict
+from starlette.datastructures import QueryParams
+
+from oncemore.adapters.api.doors import reach
+from oncemore.adapters.api.keys import Scope
+from oncemore.adapters.api.problems import parameter
+from oncemore.adapters.api.strict_json import load, pointer
+from oncemore.adapters.errors import Mistake, NotValid, OtherType
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class Body(BaseModel):
+    """What every body that a route takes is made of."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+def json_type(request: Request) -> None:
+    """Refuse every content type but JSON.
+
+    Raises:
+        OtherType: it is another.
+    """
+    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    if kind != "application/json":
+        raise OtherType("send the body as `Content-Type: application/json`")
+
+
+def known_parameters(query: QueryParams, known: Iterable[str]) -> None:
+    """Refuse parameters that a route does not know, and those that stand twice.
+
+    Raises:
+        NotValid: there is one.
+    """
+    names = list(known)
+    for name in query:
+        if name not in names:
+            there = f"there is {', '.join(names)}" if names else "there is none here"
+            raise parameter(name[:100], "there is no such parameter here", there)
+        if len(query.getlist(name)) > 1:
+            raise parameter(name, "this parameter stands twice", "write it once")
+
+
+def for_scope(*scopes: Scope) -> type[APIRoute]:
+    """Routes that a key with all of these scopes opens."""
+
+    class Scoped(APIRoute):
+        def get_route_handler(self) -> Handler:
+            answer = super().get_route_handler()
+            known = [one.alias for one in self.dependant.query_params]
+            takes_body = self.body_field is not None
+
+            async def handler(request: Request) -> Response:
+                reach(request, *scopes)
+                known_parameters(request.query_params, known)
+                if takes_body:
+                    request = await _strict(request)
+                try:
+                    return await answer(request)
+                except RequestValidationError as error:
+                    raise not_valid(error.errors()) from None
+
+            return handler
+
+    return Scoped
+
+
+class _Read(Request):
+    """A call whose body was read strictly."""
+
+    strict: Any = None
+
+    async def json(self) -> Any:
+        return self.strict
+
+
+async def _strict(request: Request) -> Request:
+    json_type(request)
+    body = await request.body()
+    again = _Read(request.scope, request.receive)
+    again._body = body
+    again.strict = load(body)
+    return again
+
+
+_WORDS = {
+    "missing": "this is missing",
+    "extra_forbidden": "there is no such name here",
+    "string_type": "text is wanted here",
+    "int_type": "a whole number is wanted here",
+    "bool_type": "true or false is wanted here",
+    "list_type": "a list is wanted here",
+    "dict_type": "an object is wanted here",
+    "model_type": "an object is wanted here",
+    "model_attributes_type": "an object is wanted here",
+}
+
+
+def not_valid(errors: Iterable[Any]) -> NotValid:
+    """What pydantic found in a body or in parameters, each at its place."""
+    mistakes = [_mistake(error) for error in errors]
+    first = mistakes[0]
+    where = first.parameter or first.pointer or "the body"
+    more = f" (and {len(mistakes) - 1} more)" if len(mistakes) > 1 else ""
+    return NotValid(f"{where}: {first.detail}{more}", mistakes)
+
+
+def _mistake(error: Any) -> Mistake:
+    origin, *path = error["loc"]
+    detail = _WORDS.get(error["type"]) or str(error["msg"])
+    if origin == "body":
+        return Mistake(NotValid.code, detail, pointer=pointer(path))
+    return Mistake(NotValid.code, detail, parameter=str(path[0]) if path else str(origin))
+
+
+Language = Literal["en", "zh"]
