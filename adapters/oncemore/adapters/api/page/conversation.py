@@ -14,7 +14,7 @@ from oncemore.adapters.timeline import Entry, timeline
 from oncemore.engine.tables import Request
 from oncemore.rules.loading import PolicySet
 
-SHORT: Final = 1_200
+SHORT: Final = 600
 """Longest text that is shown whole at once; of a longer one the rest is folded away."""
 
 ID: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
@@ -95,9 +95,10 @@ def _look(same: list[Entry], lang: Language) -> Moment:
     )
     first = same[0]
     again = (said(lang, "entry.seen", count=first["seen"]),) if first["seen"] > 1 else ()
-    outcome = telling[0]["outcome"] if telling else "not_concerned"
+    if not telling:
+        return Moment(first["at"], "quiet", said(lang, "entry.concerned.none"), again)
     headline = said(lang, f"entry.decided.{first['stage']}")
-    return Moment(first["at"], outcome, headline, again, (), telling, len(same) - len(telling))
+    return Moment(first["at"], telling[0]["outcome"], headline, again, (), telling, len(same) - len(telling))
 
 
 def _moment(entry: Entry, answers: set[str], lang: Language) -> Moment:
@@ -115,7 +116,13 @@ def _moment(entry: Entry, answers: set[str], lang: Language) -> Moment:
     if kind == "started":
         native = entry["native"]
         return Moment(
-            entry["at"], "quiet", said(lang, "entry.started"), _noted(entry["turn"], native["thread"], native["turn"])
+            entry["at"],
+            "quiet",
+            said(lang, "entry.started"),
+            (
+                *_noted(entry["turn"]),
+                *(said(lang, f"note.{name}", id=native[name]) for name in ("thread", "turn") if native[name]),
+            ),
         )
     if kind == "ended":
         return _ended(entry, lang)

@@ -33,7 +33,9 @@ def when(moment: int | str, *, lang: Language, now: int, spanned: bool = True) -
         return Markup("{}").format(moment)
     text = _clock(ms, now, lang)
     apart = Markup(' <span class="apart">{}</span>').format(_apart(ms - now, lang)) if spanned else Markup("")
-    return Markup('<time datetime="{}" title="{}">{}</time>{}').format(written, written, text, apart)
+    return Markup('<span class="when"><time datetime="{0}" title="{0}">{1}</time>{2}</span>').format(
+        written, text, apart
+    )
 
 
 def span(ms: int, *, lang: Language) -> str:

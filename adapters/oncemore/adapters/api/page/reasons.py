@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from oncemore.adapters.api.page.words import Language
+from oncemore.adapters.api.page.words import Language, said
 from oncemore.adapters.standing import ENDS, TRIES
 from oncemore.rules.loading import PolicySet
 
 _NAME = r"[a-z0-9][a-z0-9_-]*"
+_WOULD = re.compile(rf"(?P<policy>{_NAME}): would fire, is at (?P<level>\w+)")
 _GATE = re.compile(rf"(denied: )?(?P<policy>{_NAME}): (?P<gate>{_NAME})")
 
 _TRIES: Final[Mapping[str, str]] = {
@@ -46,9 +47,8 @@ _FORMS: Final = (
     (r"not delivered: (.*)", r"未送达：\1"),
     (r"not started: (.*)", r"未启动：\1"),
     (r"the runtime does not keep to what was granted: (.*)", r"运行时没有遵守授权范围：\1"),
-    (rf"({_NAME}): would fire, is at (\w+)", r"\1：本会触发，级别为 \2"),
 )
-_CHINESE: Final = [(re.compile(form, re.DOTALL), said) for form, said in _FORMS]
+_CHINESE: Final = [(re.compile(form, re.DOTALL), words) for form, words in _FORMS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +78,12 @@ def reason(text: str | None, policies: PolicySet, lang: Language) -> Reason | No
         why = {} if gate is None else gate.why
         read: Language = "zh" if lang == "zh" and "zh" in why else "en"
         return Reason(why.get(read, ""), read, policy.name, found["gate"])
+    if (would := _WOULD.fullmatch(text)) is not None:
+        return Reason(said(lang, "reason.would", level=would["level"]), lang, would["policy"])
     if lang == "en":
         return Reason(text[:1].upper() + text[1:] if not text.startswith("r-") else text, "en")
-    said = _chinese(text)
-    return Reason(said, "zh") if said is not None else Reason(text, "en")
+    chinese = _chinese(text)
+    return Reason(chinese, "zh") if chinese is not None else Reason(text, "en")
 
 
 def _chinese(text: str) -> str | None:
@@ -90,4 +92,4 @@ def _chinese(text: str) -> str | None:
             head = f"{tried} {ended}"
             if text == head or text.startswith(f"{head}: "):
                 return _TRIES[kind] + _ENDS[state] + text.removeprefix(head).replace(": ", "：", 1)
-    return next((found.expand(said) for form, said in _CHINESE if (found := form.fullmatch(text)) is not None), None)
+    return next((found.expand(words) for form, words in _CHINESE if (found := form.fullmatch(text)) is not None), None)
