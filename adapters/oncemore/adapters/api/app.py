@@ -2,28 +2,54 @@
 
 from __future__ import annotations
 
-from fastapi import FastAPI
+import time
+from collections.abc import Callable
+
+from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from oncemore.adapters.api import deciding, page
+from oncemore.adapters.api import (
+    authzen,
+    conversations,
+    deciding,
+    decisions,
+    events,
+    health,
+    page,
+    policies,
+    requests,
+)
+from oncemore.adapters.api.answers import answer
 from oncemore.adapters.api.doors import Doors
+from oncemore.adapters.api.openapi import document
 from oncemore.adapters.api.problems import problem, refusal
 from oncemore.adapters.api.service import Service
+from oncemore.adapters.api.strict_routes import for_scope
 from oncemore.adapters.errors import CallRefused, NoRoute
 from oncemore.engine.errors import OncemoreError
 from oncemore.rules.errors import RulesError
 
 
-def application(service: Service) -> FastAPI:
-    """The whole application: the API, and the page below `/`."""
+def application(service: Service, ticks: Callable[[], float] = time.monotonic) -> FastAPI:
+    """The whole application: the API, and the page below `/`.
+
+    Args:
+        ticks: seconds, never backwards; what limits count in.
+
+    Raises:
+        ConfigurationRefused: a Source's events could not be believed.
+    """
     app = FastAPI(
         title="Oncemore",
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
+        redirect_slashes=False,
         telemetry={"logs": False},
+        generate_unique_id_function=_operation,
         exception_handlers={
             HTTPException: _not_there,
             CallRefused: _refused,
@@ -31,11 +57,40 @@ def application(service: Service) -> FastAPI:
             RulesError: _refused,
         },
     )
-    app.add_middleware(Doors, service=service)
-    # The hot one first: routes are tried in order.
-    app.router.routes[:0] = deciding.routes(service)
+    app.add_middleware(Doors, service=service, ticks=ticks)
+    # The hot ones first: routes are tried in order.
+    app.router.routes.extend(deciding.routes(service))
+    app.router.routes.extend(events.routes(service))
+    for router in (
+        health.public(),
+        health.reading(service),
+        requests.reading(service),
+        requests.acting(service),
+        conversations.reading(service),
+        decisions.reading(service),
+        policies.reading(service),
+        policies.changing(service),
+        authzen.deciding(service),
+        _described(app),
+    ):
+        app.include_router(router)
     app.router.routes.extend(page.routes(service))
     return app
+
+
+def _described(app: FastAPI) -> APIRouter:
+    router = APIRouter(route_class=for_scope("read"))
+
+    @router.get("/openapi.json", include_in_schema=False)
+    async def openapi() -> Response:
+        """The interface itself."""
+        return answer(document(app))
+
+    return router
+
+
+def _operation(route: APIRoute) -> str:
+    return route.name
 
 
 async def _refused(_request: Request, error: Exception) -> Response:

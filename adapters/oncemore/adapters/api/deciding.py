@@ -1,8 +1,8 @@
 """What do the rules say of a case that somebody posts?
 
 Nothing is stored unless the poster asks for it, and nothing that acts ever reads what is. All of it runs in the event
-loop's own thread: the engine's state belongs to the thread that asks, and a case takes about as long as a hop to another
-one would.
+loop's own thread: the engine's state belongs to the thread that asks, and a case takes about as long as a hop to
+another one would.
 """
 
 from __future__ import annotations

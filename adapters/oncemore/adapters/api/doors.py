@@ -63,6 +63,7 @@ class Doors:
         self._ticks = ticks
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One call, or whatever else the server says."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -110,6 +111,8 @@ class Doors:
             raise NoKey("this needs a key that is in force: `Authorization: Bearer om_...`")
         if (after := self._calls.take(key.id)) is not None:
             raise TooMany("too many calls with this key", after=after)
+        if keys.used:
+            self._service.note(keys.note_used)
         state["key"] = key
 
     def _check_place(self, headers: Headers) -> None:

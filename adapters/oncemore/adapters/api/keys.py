@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
+from oncemore.adapters.configuration import Configuration
 from oncemore.adapters.errors import ConfigurationRefused
 from oncemore.engine.errors import Conflict, NotFound
 from oncemore.engine.journal import Journal
@@ -79,14 +80,15 @@ class Keys:
         self._held: dict[str, tuple[Key, bytes]] = {}
         self._read_at: int | None = None
         self._used: dict[str, int] = {}
+        self._noted: dict[str, int] = {}
 
     # What the journal holds; the calling thread is connected ---------------------------------------------------------
 
-    def add(self, name: str, scopes: Collection[Scope], *, lasts: int | None = None) -> tuple[Key, str]:
+    def add(self, name: str, scopes: Collection[Scope], *, expires_at: int | None = None) -> tuple[Key, str]:
         """Make a key; the key and its token, which is not shown again.
 
         Args:
-            lasts: milliseconds; None for ever.
+            expires_at: milliseconds since the epoch; None for never.
 
         Raises:
             Conflict: the name is none, or no scope is named.
@@ -104,7 +106,7 @@ class Keys:
                 digest=self._digest(secret).hex(),
                 scopes=" ".join(scope for scope in SCOPES if scope in scopes),
                 created_at=now,
-                expires_at=None if lasts is None else now + lasts,
+                expires_at=expires_at,
             )
         self._read_at = None
         return _key(row), f"om_{row.id}_{secret}"
@@ -164,8 +166,8 @@ class Keys:
         now = self._clock()
         if key is None or not right or not key.opens(now):
             return None
-        if now - (key.used_at or 0) >= USED_MS and now - self._used.get(key.id, 0) >= USED_MS:
-            self._used[key.id] = now
+        if now - self._noted.get(key.id, key.used_at or 0) >= USED_MS:
+            self._noted[key.id] = self._used[key.id] = now
         return key
 
     def current(self, key: str) -> Key | None:
@@ -193,6 +195,11 @@ class Keys:
 def _key(row: ApiKey) -> Key:
     scopes = frozenset(scope for scope in SCOPES if scope in str(row.scopes).split())
     return Key(row.id, row.name, scopes, row.created_at, row.expires_at, row.used_at, row.revoked_at)
+
+
+def pepper_file(configuration: Configuration) -> Path:
+    """Where the pepper of a house's keys stands: beside its journal."""
+    return configuration.journal.parent / "pepper"
 
 
 def pepper(path: Path) -> bytes:

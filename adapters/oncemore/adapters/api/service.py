@@ -9,21 +9,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
 from typing import TypeVar
 
 from anyio import to_thread
 
-from oncemore.adapters.api.keys import Keys, pepper
-from oncemore.adapters.configuration import Configuration
+from oncemore.adapters.api.keys import Keys, pepper, pepper_file
+from oncemore.adapters.api.working import Work
 from oncemore.adapters.wiring import House
 from oncemore.engine.group_commit import GroupCommit
 from oncemore.engine.rulebook import Rulebook
 
 Result = TypeVar("Result")
-
-PEPPER = "pepper"
-"""The file beside the journal that the keys' digests are made under."""
 
 
 class Service:
@@ -36,6 +32,8 @@ class Service:
     Attributes:
         rules: replaced as a whole when policies are loaded anew; take it once for each call.
         clock: milliseconds since the epoch.
+        worker: what does what is due, where something does in this process.
+        metrics: what is measured and its media type, where something is.
 
     Raises:
         ConfigurationRefused: the keys' pepper may not be used.
@@ -46,6 +44,8 @@ class Service:
         self.rules = rules
         self.clock: Callable[[], int] = house.journal.clock
         self.keys = Keys(house.journal, pepper(pepper_file(house.configuration)), self.clock)
+        self.worker: Work | None = None
+        self.metrics: Callable[[], tuple[bytes, str]] | None = None
         self._commits = GroupCommit(house.journal)
 
     def close(self) -> None:
@@ -53,6 +53,10 @@ class Service:
         if self.keys.used:
             self._commits.submit(self.keys.note_used)
         self._commits.close()
+
+    def note(self, work: Callable[[], object]) -> None:
+        """Write something that nobody waits for."""
+        self._commits.submit(work)
 
     async def read(self, work: Callable[[], Result]) -> Result:
         """What `work` reads of the journal, in a thread that is connected to it."""
@@ -66,8 +70,3 @@ class Service:
     async def write(self, work: Callable[[], Result]) -> Result:
         """What `work` gives, after it is committed; it runs in a transaction, which its exception undoes."""
         return await asyncio.wrap_future(self._commits.submit(work))
-
-
-def pepper_file(configuration: Configuration) -> Path:
-    """Where the pepper of a house's keys stands."""
-    return configuration.journal.parent / PEPPER

@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterable
-from json.decoder import scanstring
+from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, Final, NoReturn
 
 from oncemore.adapters.errors import Mistake, NotJson

@@ -36,6 +36,8 @@ WHERE: Mapping[str, str] = {
     "demo": "setup_commands",
     "ask": "conversation_commands",
     "work": "conversation_commands",
+    "serve": "service_commands",
+    "keys": "service_commands",
     "requests": "conversation_commands",
     "show": "conversation_commands",
     "stop": "operator_commands",

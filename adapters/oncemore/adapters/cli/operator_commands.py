@@ -116,6 +116,7 @@ def levels(
 
     Exit codes: 0 shown or changed; 2 usage, configuration, no such policy; 3 rules do not load.
     """
+    from oncemore.adapters import given_levels
     from oncemore.engine import levels as journal_levels
 
     if (policy is None) != (level is None):
@@ -139,9 +140,9 @@ def levels(
                 written = load_levels(house.configuration.levels)
                 journal_levels.fill(written, now)
             if policy is not None and level is not None and why is not None:
-                ends = None if until is None else _moment(until, now)
+                ends = None if until is None else _ends(until, now)
                 journal_levels.change(policy, level, who=_operator(), why=why, at=now, until=ends)
-            rows = [_level(name, now) for name in names]
+            rows = [given_levels.told(name, now) for name in names]
     at = {str(row["policy"]): str(row["level"]) for row in rows}
     # What somebody has changed on purpose is no surprise.
     kept = {str(row["policy"]) for row in rows if row["who"] in (None, "levels file")}
@@ -205,48 +206,13 @@ def verify(ctx: click.Context, request: str | None, home: Path | None) -> None:
     ctx.exit(Exit.NO if found else Exit.YES)
 
 
-def _level(policy: str, now: int) -> dict[str, str | None]:
-    """The level of a policy and the change that gave it, by the same rule as the engine's."""
-    from oncemore.engine.levels import current
-    from oncemore.engine.tables import LevelChange
-    from oncemore.rules import times
-
-    level = current([policy], now)[policy]
-    change = (
-        LevelChange.select()
-        .where(
-            LevelChange.policy == policy,
-            LevelChange.at <= now,
-            (LevelChange.until.is_null()) | (LevelChange.until > now),
-        )
-        .order_by(LevelChange.id.desc())
-        .first()
-    )
-    return {
-        "policy": policy,
-        "level": level,
-        "since": None if change is None else times.format_ms(change.at),
-        "until": None if change is None or change.until is None else times.format_ms(change.until),
-        "who": None if change is None else change.who,
-        "why": "nobody has set it" if change is None else change.why,
-    }
-
-
-def _moment(text: str, now: int) -> int:
-    from oncemore.rules import durations, times
+def _ends(text: str, now: int) -> int:
+    from oncemore.adapters import given_levels
 
     try:
-        moment = now + durations.parse(text)
-    except ValueError:
-        try:
-            moment = times.parse(text)
-        except ValueError:
-            raise click.UsageError(
-                f"--until: {text!r} is neither a duration such as 8h nor a time such as 2026-11-30T12:00:00Z"
-            ) from None
-    if not now < moment <= times.MAX_MS:
-        raise click.UsageError("--until lies in the past, or beyond the year 9999")
-    return moment
+        return given_levels.ends(text, now)
+    except ValueError as error:
+        raise click.UsageError(f"--until {error}") from None
 
 
 def _operator() -> str:

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from oncemore.adapters import given_levels
 from oncemore.adapters.api.keys import Scope
 from oncemore.adapters.api.page import conversation, forms, ladder, overview, shelf
 from oncemore.adapters.api.page.rendering import HEADERS, Pages, keep_language, language, live, page
@@ -22,7 +23,6 @@ from oncemore.engine import intake, levels
 from oncemore.engine.errors import Conflict, NotFound, OncemoreError
 from oncemore.engine.records import NotRenderable
 from oncemore.engine.tables import LevelChange
-from oncemore.rules import durations
 
 WHY: Final = 2_000
 """Longest reason, in characters."""
@@ -158,7 +158,7 @@ class Page:
         def look(lang: Language, now: int) -> dict[str, Any]:
             names = [policy.name for policy in self._service.rules.published.policies]
             changes = LevelChange.select().order_by(LevelChange.id.desc()).limit(shelf.MOST).dicts()
-            return {"levels": list(shelf.levels_of(names, now).values()), "changes": list(changes)}
+            return {"levels": [given_levels.told(name, now) for name in names], "changes": list(changes)}
 
         return await self._shown(request, "levels", look, here="levels")
 
@@ -208,7 +208,7 @@ class Page:
             lasts = fields.get("lasts", "")
             if lasts not in ("", "1h", "8h", "24h", "168h"):
                 raise Conflict("a level lasts for one of the times that the form offers")
-            until = now + durations.parse(lasts) if lasts else None
+            until = given_levels.ends(lasts, now) if lasts else None
             levels.change(name, fields.get("level", ""), who=visitor.who, why=fields["why"], at=now, until=until)
             return "level"
 

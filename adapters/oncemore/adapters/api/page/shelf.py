@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from peewee import fn
 
+from oncemore.adapters import given_levels
 from oncemore.engine.decision import decide
 from oncemore.engine.evaluation import Evaluator
-from oncemore.engine.levels import DEFAULT
 from oncemore.engine.tables import Decision, LevelChange
 from oncemore.rules.case import Case
 from oncemore.rules.cases import load_tests
@@ -84,13 +84,12 @@ def _counted(policies: PolicySet) -> Mapping[str, Coverage]:
 def shelf(policies: PolicySet, tested: Tested, now: int) -> dict[str, Any]:
     """Everything that the list of policies tells."""
     coverages = tested.of(policies)
-    levels = levels_of((one.name for one in policies.policies), now)
     counts = _counts(now)
     return {
         "policies": [
             {
                 "policy": one,
-                "level": levels[one.name]["level"],
+                "level": given_levels.told(one.name, now)["level"],
                 "coverage": coverages.get(one.name),
                 "counts": counts.get(one.name, {}),
             }
@@ -113,7 +112,7 @@ def volume(name: str, policies: PolicySet, tested: Tested, now: int) -> dict[str
     )
     return {
         "policy": policy,
-        "level": levels_of([name], now)[name],
+        "level": given_levels.told(name, now),
         "coverage": tested.of(policies).get(name),
         "counts": _counts(now).get(name, {}),
         "decisions": [
@@ -131,25 +130,6 @@ def volume(name: str, policies: PolicySet, tested: Tested, now: int) -> dict[str
             LevelChange.select().where(LevelChange.policy == name).order_by(LevelChange.id.desc()).limit(MOST).dicts()
         ),
     }
-
-
-def levels_of(names: Iterable[str], now: int) -> dict[str, dict[str, Any]]:
-    """By policy, the level and the change that gave it."""
-    found: dict[str, dict[str, Any]] = {}
-    for name in names:
-        change = (
-            LevelChange.select()
-            .where(
-                LevelChange.policy == name,
-                LevelChange.at <= now,
-                LevelChange.until.is_null() | (LevelChange.until > now),
-            )
-            .order_by(LevelChange.id.desc())
-            .dicts()
-            .first()
-        )
-        found[name] = change or {"policy": name, "level": DEFAULT, "who": None, "why": None, "at": None, "until": None}
-    return found
 
 
 def _counts(now: int) -> dict[str, dict[str, int]]:

@@ -1,0 +1,130 @@
+"""How does one process serve the API and the page, and work, until it is told to stop?"""
+
+from __future__ import annotations
+
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Final
+
+import uvicorn
+
+from oncemore.adapters.api.app import application
+from oncemore.adapters.api.keys import SCOPES
+from oncemore.adapters.api.service import Service
+from oncemore.adapters.api.working import Work
+from oncemore.engine.context import Context
+from oncemore.engine.worker import Worker
+
+GRACE_SECONDS: Final = 10
+"""How long calls that are being answered may take once the service stops."""
+
+
+def serve(
+    service: Service,
+    context: Context,
+    listening: socket.socket,
+    *,
+    stopping: Callable[[], None] = lambda: None,
+    signals: bool = True,
+) -> None:
+    """Serve and work until SIGINT or SIGTERM; a Turn that runs ends first, and a second signal does not wait for it.
+
+    Args:
+        context: holds the journal's worker lock.
+        listening: closed afterwards.
+        stopping: told of the first signal.
+        signals: react to them; only the main thread can.
+    """
+    poll = service.house.configuration.worker.poll
+    work = service.worker = Work(service.house.journal, Worker(context, poll))
+    server = server_of(service)
+    work.start()
+    try:
+        with _until_told(server, stopping) if signals else _untold():
+            server.run(sockets=[listening])
+            work.stop()
+            _wait(work)
+    finally:
+        listening.close()
+        work.stop()
+
+
+def server_of(service: Service) -> uvicorn.Server:
+    """The server, which leaves signals to us."""
+    return _Server(
+        uvicorn.Config(
+            application(service),
+            lifespan="off",
+            ws="none",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            # Whom a proxy names as the caller is its word; limits count by who really connects.
+            proxy_headers=False,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+        )
+    )
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """The socket that calls come in by.
+
+    Raises:
+        OSError: the address is not to be had; names it.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2_048)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, f"{host}:{port}") from None
+
+
+def first_key(service: Service) -> str | None:
+    """A key for everything, where there never was one; None where there was. The calling thread is connected."""
+    if service.keys.listed():
+        return None
+    _, token = service.keys.add("first", SCOPES)
+    return token
+
+
+class _Server(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """What is to be done on a signal is more than to stop the server."""
+        yield
+
+
+@contextmanager
+def _untold() -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def _until_told(server: uvicorn.Server, stopping: Callable[[], None]) -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def told(_number: int, _frame: FrameType | None) -> None:
+        server.should_exit = True
+        restore()
+        stopping()
+
+    for number in before:
+        signal.signal(number, told)
+    try:
+        yield
+    finally:
+        restore()
+
+
+def _wait(work: threading.Thread) -> None:
+    """Until the work has ended; in small steps, so that a signal is noticed."""
+    while work.is_alive():
+        work.join(0.2)
