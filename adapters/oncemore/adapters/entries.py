@@ -8,6 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
+from oncemore.engine.limits import Budgets
+
 RuntimeName: TypeAlias = Literal["codex", "antigravity"]
 Level: TypeAlias = Literal["workspace_read", "workspace_write", "portfolio_read"]
 Role: TypeAlias = Literal["project", "steward", "agent"]
@@ -129,6 +131,7 @@ class WorkspaceEntry:
         runtime: what works in it.
         source: beside the App's inbox, where people may write to it; None for nowhere else.
         chats: of that Source; empty for the owner's private chat alone.
+        recovery: false where the owner wants nothing taken up again by itself.
     """
 
     path: Path
@@ -139,6 +142,7 @@ class WorkspaceEntry:
     runtime: RuntimeName = "codex"
     source: str | None = None
     chats: tuple[str, ...] = ()
+    recovery: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +199,7 @@ class Configuration:
         runtimes, workspaces, sources: by their ids.
         queue_patience: how long a person's message may wait to be started, milliseconds.
         reviews: the runtime that runs restricted reviews; None for no reviews.
+        budgets: how many recoveries there may be; nothing is limited by default.
     """
 
     file: Path
@@ -209,3 +214,4 @@ class Configuration:
     reviews: RuntimeName | None = None
     sources: Mapping[str, SourceEntry] = field(default_factory=lambda: MappingProxyType({}))
     serve: ServeEntry = field(default_factory=ServeEntry)
+    budgets: Budgets = field(default_factory=Budgets)

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 
 from oncemore.adapters.entries import (
     CapacityEntry,
@@ -31,9 +31,9 @@ from oncemore.adapters.entries import (
     WorkspaceEntry,
 )
 from oncemore.adapters.errors import ConfigurationRefused
+from oncemore.adapters.limits_section import STRICT, BudgetsSection, Span
 from oncemore.adapters.mistakes import at, nearest
 from oncemore.adapters.wire import Wire
-from oncemore.rules import durations
 from oncemore.rules.diagnostics import Diagnostic
 from oncemore.rules.source import Document
 
@@ -83,15 +83,6 @@ def _chat(text: str) -> str:
     if not re.fullmatch("[A-Za-z0-9_-]{1,128}", text):
         raise ValueError("a chat is written as the Source names it: letters, digits, _ and -")
     return text
-
-
-def _duration(value: object) -> object:
-    if not isinstance(value, str):
-        raise ValueError("write a duration with its unit, such as 2s or 15m")
-    ms = durations.parse(value)
-    if ms == 0:
-        raise ValueError("a duration here is longer than 0s")
-    return ms
 
 
 def _base(text: str) -> str:
@@ -176,7 +167,6 @@ ServerUrl = Annotated[str, AfterValidator(_server)]
 Url = Annotated[str, AfterValidator(_url)]
 Steps = Annotated[str, AfterValidator(_steps)]
 Scalar = Annotated[Any, BeforeValidator(_scalar)]
-Span = Annotated[int, BeforeValidator(_duration)]
 
 
 class _Folder:
@@ -194,7 +184,7 @@ class _Folder:
 
 
 class _Written(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    model_config = STRICT
 
 
 class _Secret(_Written):
@@ -346,6 +336,7 @@ class _Workspace(_Written):
     runtime: RuntimeName | None = None
     source: Id | None = None
     chats: Annotated[list[Chat] | None, Field(min_length=1)] = None
+    recovery: Literal["on", "off"] = "on"
 
     def placed(self, folder: _Folder) -> WorkspaceEntry:
         return WorkspaceEntry(
@@ -357,6 +348,7 @@ class _Workspace(_Written):
             runtime=self.runtime or "codex",
             source=None if self.source == INBOX else self.source,
             chats=tuple(self.chats or ()),
+            recovery=self.recovery == "on",
         )
 
 
@@ -394,6 +386,7 @@ class OperatorsFile(_Written):
     queue_patience: Span = 60 * 60_000
     worker: _Worker = _Worker()
     serve: _Serve = _Serve()
+    budgets: BudgetsSection = BudgetsSection()
 
     def placed(self, file: Path, digest: str) -> Configuration:
         """The same with every path absolute."""
@@ -412,6 +405,7 @@ class OperatorsFile(_Written):
             reviews=self.reviews,
             sources=MappingProxyType({name: one.placed(folder) for name, one in self.sources.items()}),
             serve=self.serve.placed(),
+            budgets=self.budgets.placed(),
         )
 
     def amiss(self, document: Document) -> Iterator[Diagnostic]:
@@ -419,6 +413,9 @@ class OperatorsFile(_Written):
         runtimes = [name for name in ("codex", "antigravity") if getattr(self.runtimes, name) is not None]
         if self.reviews is not None and self.reviews not in runtimes:
             yield at(document, ("reviews",), f"no runtime {self.reviews} is configured here")
+        for route in self.budgets.routes:
+            if route not in runtimes:
+                yield at(document, ("budgets", "routes", route), f"no runtime {route} is configured here")
         taken: dict[tuple[str, str], str] = {}
         for name, one in self.workspaces.items():
             place = ("workspaces", name)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
-from oncemore.engine import queueing
+from oncemore.engine import advice, breaker, budgets, queueing
 from oncemore.engine.errors import NotFound
 from oncemore.engine.facts import STARTED
 from oncemore.engine.intake import Saw
-from oncemore.engine.tables import Attempt, Decision, DecisionPass, Delivery, Request, Session, Turn
+from oncemore.engine.tables import Attempt, BudgetWait, Decision, DecisionPass, Delivery, Request, Session, Turn
 from oncemore.rules import durations, times
 
 TRIES = {
@@ -35,8 +35,8 @@ class Standing:
     """One Request in one line.
 
     Attributes:
-        doing: `queued`, `running`, `replying`, `waits`, `held`, `rests` (nothing more happens by itself), else the
-            Request's own state.
+        doing: `queued`, `running`, `replying`, `waits`, `advised` (an operator may act on it), `held`, `rests` (nothing
+            more happens by itself), else the Request's own state.
         since: when that began, milliseconds since the epoch.
         gate: what stops it: `policy: gate`, or why it rests or is held, in words.
         until: when it is looked at again, milliseconds; None when not by itself.
@@ -128,6 +128,10 @@ def _now(row: Request, home: str) -> _Now:
     if unfinished is not None and unfinished.status in STARTED:
         return "running", unfinished.started_at or unfinished.queued_at, None, None, show
     decided = _newest(row.id)
+    if row.due_at is not None and (limited := _limited(row.id, decided)) is not None:
+        explained = f"oncemore explain{home} --request {row.id}"
+        helps = f"oncemore breaker{home}" if limited.budget == breaker.NAME else explained
+        return "waits", limited.since, f"{limited.policy}: {limited.why}", row.due_at, helps
     # A recovery that is queued waits for the rules, one that a person asked for waits for its turn.
     if unfinished is not None and (unfinished.phase == "business" or decided is None or decided.stage != "dispatch"):
         return "queued", unfinished.queued_at, None, None, f"oncemore work{home}"
@@ -142,6 +146,11 @@ def _now(row: Request, home: str) -> _Now:
         return "queued", row.created_at, None, row.due_at, show
     verdicts = list(Decision.select().where(Decision.decision_pass == decided.id).order_by(Decision.policy))
     explain = f"oncemore explain{home} --request {row.id}"
+    if offers := advice.waiting(row.id):
+        # With more than one the operator says which.
+        which = f" --policy {offers[0].policy}" if len(offers) > 1 else ""
+        act = f"oncemore act{home} {row.id}{which} --why TEXT"
+        return "advised", offers[0].since, ", ".join(offer.policy for offer in offers), row.due_at, act
     if row.due_at is not None:
         waiting = [one for one in verdicts if one.outcome == "wait"]
         return "waits", row.waiting_since or decided.at, _gate(waiting), row.due_at, explain
@@ -150,6 +159,12 @@ def _now(row: Request, home: str) -> _Now:
         change = f"oncemore levels{home} {shadowed.policy} enforce --why TEXT"
         return "rests", decided.at, f"{shadowed.policy}: would fire, is at {shadowed.level}", None, change
     return "rests", decided.at, _why_it_rests(row.id, verdicts), None, ""
+
+
+def _limited(request: str, decided: DecisionPass | None) -> BudgetWait | None:
+    """The wait for a budget, where it is what the Request waits for now: its policy fires."""
+    limited = budgets.waiting(request)
+    return limited if limited is not None and decided is not None and decided.fired == limited.policy else None
 
 
 def _why_it_rests(request: str, verdicts: list[Decision]) -> str:
@@ -163,6 +178,8 @@ def _why_it_rests(request: str, verdicts: list[Decision]) -> str:
     if spent is not None:
         reason = "" if spent.reason in (None, "none") else f": {spent.reason}"
         return f"{TRIES.get(spent.kind, spent.kind)} {ENDS.get(spent.state, spent.state)}{reason}"
+    if (refused := advice.refusal(request)) is not None:
+        return f"{refused.policy} was to act, and did not: {refused.reason}"
     denied = _gate([one for one in verdicts if one.outcome == "deny"])
     if denied is not None:
         return f"denied: {denied}"

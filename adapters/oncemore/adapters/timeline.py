@@ -28,7 +28,10 @@ from oncemore.rules import times
 
 Entry = dict[str, Any]
 
-SHOWN = ("stopped", "released", "opted_out", "fault", "ambiguous", "absent", "let_go", "withdrawn", "not_sent")
+SHOWN = (
+    *("stopped", "released", "opted_out", "fault", "ambiguous", "absent", "let_go", "withdrawn", "not_sent"),
+    *("waits_for_budget", "gave_up_waiting", "advised", "advice_taken", "advice_refused"),
+)
 """Events that no other row tells of."""
 
 ORDER = ("message", "ended", "settled", "decided", "reserved", "queued", "started", "reply")

@@ -231,6 +231,7 @@ def context(house: House, rulebook: Rulebook, checkpoint: Checkpoint = unobserve
         observe_again=configuration.worker.observe_again,
         hard_timeout=min(timeouts, default=Settings().hard_timeout),
         spread={name: one.capacity.spread for name, one in configuration.runtimes.items() if one.capacity is not None},
+        budgets=configuration.budgets,
     )
     return Context(journal=house.journal, ports=house.ports, rules=rulebook, settings=settings, checkpoint=checkpoint)
 

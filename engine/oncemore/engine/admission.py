@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from oncemore.engine import events, facts, inputs, judging
+from oncemore.engine import advice, breaker, budgets, events, facts, inputs, judging, observing
 from oncemore.engine.context import Context, due, lock
 from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.decision import Pass
 from oncemore.engine.errors import Conflict, FactsChanged, OtherThanDecided, PortError
 from oncemore.engine.intake import random_word
 from oncemore.engine.queueing import queue_turn
-from oncemore.engine.tables import Attempt, Request, Turn
+from oncemore.engine.tables import Attempt, Request, Session, Turn
+from oncemore.rules.case import Case
 
 
 def admit(context: Context, request: str) -> None:
@@ -26,9 +27,10 @@ def admit(context: Context, request: str) -> None:
     judgement = judging.judge(context, request, case, "admission")
     context.checkpoint(CrashPoint.AFTER_DECIDE, request)
     if judgement.fired is None:
-        _note(context, request, judgement, known)
+        _note(context, request, judgement, known, case)
         return
-    _reserve(context, request, judgement, known)
+    if not _reserve(context, request, judgement, known, case):
+        return
     context.checkpoint(CrashPoint.AFTER_RESERVE, request)
     enqueue(context, request)
 
@@ -94,46 +96,75 @@ def _spend(context: Context, request: str, reason: str) -> None:
         ).execute()
         due(request, now)
         events.append(request, "withdrawn", now, turn=attempt.turn, reason=reason)
+        advice.settle(request, advice.REFUSED, now, reason)
+        budgets.freed(now)
+    context.observer.acted(observing.ACTIONS[attempt.kind], "withdrawn")
 
 
-def _reserve(context: Context, request: str, judgement: Pass, known: facts.JournalFacts) -> None:
+def _reserve(context: Context, request: str, judgement: Pass, known: facts.JournalFacts, case: Case) -> bool:
+    """Reserve the one try, or write down which budget it waits for; whether it is reserved."""
     policy = judgement.fired
     assert policy is not None
     own = judging.of_policy(judgement, policy)
     assert own is not None
     kind = context.rules.attempt(policy)
     with context.journal.transaction():
-        lock(Request.get_by_id(request).session)
+        session = lock(Request.get_by_id(request).session)
+        breaker.take()
         now = context.journal.advance_clock().ms
         if facts.journal_facts(request) != known:
             due(request, now)
             raise FactsChanged(f"{request} changed while it was being decided")
-        judging.record(context, request, judgement, "admission", known.turn, now)
-        ordinal = 1 + Attempt.select().where(Attempt.request == request, Attempt.kind == kind).count()
-        turn = f"{request}-{kind}-{ordinal}"
-        Attempt.insert(
-            request=request,
-            kind=kind,
-            ordinal=ordinal,
-            turn=turn,
-            decision=own["decision_id"],
-            state="reserved",
-            open=True,
-            reserved_at=now,
-        ).execute()
-        due(request, now)
-        events.append(request, "reserved", now, turn=turn, policy=policy, decision=own["decision_id"])
+        _note_capacity(session, case, now)
+        wait = budgets.room(context, request, kind, now)
+        judging.record(context, request, judgement, "admission", known.turn, now, acts=wait is None)
+        advice.judged(request, judgement.records, policy, now)
+        if wait is not None:
+            budgets.wait(context, request, policy, wait, now, now)
+        else:
+            budgets.over(request)
+            _keep(request, kind, policy, own["decision_id"], now)
+    context.observer.acted(observing.ACTIONS[kind], "reserved" if wait is None else "wait")
+    return wait is None
 
 
-def _note(context: Context, request: str, judgement: Pass, known: facts.JournalFacts) -> None:
+def _keep(request: str, kind: str, policy: str, decision: str, now: int) -> None:
+    """Write the Attempt down. Inside a transaction."""
+    ordinal = 1 + Attempt.select().where(Attempt.request == request, Attempt.kind == kind).count()
+    turn = f"{request}-{kind}-{ordinal}"
+    Attempt.insert(
+        request=request,
+        kind=kind,
+        ordinal=ordinal,
+        turn=turn,
+        decision=decision,
+        state="reserved",
+        open=True,
+        reserved_at=now,
+    ).execute()
+    due(request, now)
+    events.append(request, "reserved", now, turn=turn, policy=policy, decision=decision)
+
+
+def _note_capacity(session: Session, case: Case, now: int) -> None:
+    """Remember what was seen of the route's room. Inside a transaction."""
+    reading = case.reading("route.state")
+    if reading.status == "known":
+        budgets.seen(session.runtime, str(reading.value), now)
+
+
+def _note(context: Context, request: str, judgement: Pass, known: facts.JournalFacts, case: Case) -> None:
     """Nothing may act now: store why, and when to look again."""
     with context.journal.transaction():
-        lock(Request.get_by_id(request).session)
+        session = lock(Request.get_by_id(request).session)
         now = context.journal.advance_clock().ms
         if facts.journal_facts(request) != known:
             due(request, now)
             raise FactsChanged(f"{request} changed while it was being decided")
-        judging.record(context, request, judgement, "admission", known.turn, now)
+        judging.record(context, request, judgement, "admission", known.turn, now, acts=False)
+        _note_capacity(session, case, now)
+        budgets.judged(request, judgement.records)
+        advice.judged(request, judgement.records, None, now)
         waiting = [each for each in judgement.records if each["outcome"] == "wait"]
         if waiting:
             times = [judging.millis(each["until"]) or now + context.settings.observe_again for each in waiting]

@@ -10,6 +10,8 @@ from oncemore.engine import events
 from oncemore.engine.crashpoints import Checkpoint, unobserved
 from oncemore.engine.errors import PortError
 from oncemore.engine.journal import Journal
+from oncemore.engine.limits import Budgets
+from oncemore.engine.observing import SILENT, Observer
 from oncemore.engine.ports import Ports, Runtime, Source
 from oncemore.engine.process import Process
 from oncemore.engine.rulebook import Rulebook
@@ -18,7 +20,8 @@ from oncemore.engine.tables import Request, Session, Turn
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Durations of the executor's own, in milliseconds; none of them decides anything.
+    """Durations of the executor's own, in milliseconds, and what the operator allows at most; none of them decides
+    anything.
 
     Attributes:
         observe_again: after how long a waiting case is looked at again when no gate says a time.
@@ -26,6 +29,7 @@ class Settings:
         hard_timeout: how long one Turn may run before it is interrupted.
         slice: how long one look at a running Turn may take; a stop is seen at the end of it.
         spread: by runtime, for how long nobody else asks about its capacity after one Request did; see `routes`.
+        budgets: how many recoveries there may be.
     """
 
     observe_again: int = 30_000
@@ -33,6 +37,7 @@ class Settings:
     hard_timeout: int = 900_000
     slice: int = 500
     spread: Mapping[str, int] = field(default_factory=dict)
+    budgets: Budgets = field(default_factory=Budgets)
 
 
 @dataclass(slots=True)
@@ -44,6 +49,7 @@ class Context:
     rules: Rulebook
     settings: Settings = field(default_factory=Settings)
     checkpoint: Checkpoint = unobserved
+    observer: Observer = SILENT
     process: Process = field(default_factory=Process.current)
     ticks: Callable[[], float] = lambda: time.monotonic() * 1000
     """Milliseconds that pass while this process watches, whatever the system clock is set to."""

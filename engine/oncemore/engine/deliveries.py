@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from oncemore.engine import events, facts, prompts, queueing, texts
+from oncemore.engine import budgets, events, facts, prompts, queueing, texts
 from oncemore.engine.context import Context, due, lock, look
 from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.errors import Busy, NotFound, PortError, Refused
@@ -126,6 +126,8 @@ def _retry_may_follow(context: Context, turn: Turn) -> bool | None:
     )
     if newest is None:
         return None
+    if (wait := budgets.waiting(turn.request)) is not None and wait.given_up:
+        return False
     rows = Decision.select().where(Decision.decision_pass == newest.id, Decision.level == "enforce")
     return any(row.outcome in ("fire", "wait") and context.rules.action(row.policy) == "retry_business" for row in rows)
 

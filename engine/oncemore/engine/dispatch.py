@@ -10,13 +10,14 @@ import json
 from contextlib import suppress
 from dataclasses import asdict
 
-from oncemore.engine import events, facts, inputs, judging, queueing, texts
+from oncemore.engine import advice, breaker, budgets, events, facts, inputs, judging, observing, queueing, texts
 from oncemore.engine.context import Context, due, let_go, lock, look, wake
 from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.deliveries import PERSON_FIRST
 from oncemore.engine.errors import Busy, FactsChanged, NotFound, PortError, Refused
 from oncemore.engine.ports import GrantReading, Inventory, Profile, SessionView, Thread, Workspace
 from oncemore.engine.tables import Attempt, Request, Session, SessionThread, StartIntent, Turn
+from oncemore.rules.case import Case
 
 STARTS = 2
 """How often one Turn's start may be tried: once, and once more after the first was proven never to have happened."""
@@ -71,7 +72,7 @@ def wait_for_turn(context: Context, request: str) -> None:
             turn = Turn.get_or_none(Turn.id == attempt.turn, Turn.status == "queued")
             if turn is not None and patience is not None and now - attempt.reserved_at >= patience:
                 lock(turn.session)
-                withdraw(turn, "patience", now)
+                withdraw(context, turn, "patience", now)
                 return
         due(request, now + context.settings.retry_outside)
 
@@ -164,22 +165,27 @@ def _begin_recovery(context: Context, turn: Turn, profile: Profile | None, threa
     judgement = judging.judge(context, turn.request, case, "dispatch")
     own = judging.of_policy(judgement, policy)
     ready = observed.inventory is not None and profile is not None and thread is not None
-    fires = judgement.fired == policy and ready
+    passed = judgement.fired == policy and ready
     outcome = "not_concerned" if own is None else str(own["outcome"])
     with context.journal.transaction():
         _check(context, turn, known)
         now = context.journal.advance_clock().ms
-        judging.record(context, turn.request, judgement, "dispatch", turn.id, now)
+        stopped = passed and breaker.opened() is not None
+        fires = passed and not stopped
+        judging.record(context, turn.request, judgement, "dispatch", turn.id, now, acts=fires)
         if fires:
+            budgets.over(turn.request)
             assert observed.inventory is not None and profile is not None and thread is not None
             _intend(context, turn, profile, observed.inventory, thread)
+        elif stopped:
+            _wait_for_breaker(context, turn, attempt, policy, now)
         elif own is not None and outcome in ("wait", "fire") and own["level"] == "enforce":
             until = judging.millis(own["until"]) or now + context.settings.observe_again
             let_go(turn.session, turn, now, max(until, now + 1), f"waits: {own['reason']['gate']}")
         else:
-            person = _person_first(known, case.reading("session.newer_input").value)
+            person = _person_first(known, case)
             reason = PERSON_FIRST if person else _reason(own)
-            withdraw(turn, reason, now)
+            withdraw(context, turn, reason, now)
     if not fires:
         with suppress(PortError):
             context.runs(turn).release(review or facts.session_view(turn.session))
@@ -188,7 +194,19 @@ def _begin_recovery(context: Context, turn: Turn, profile: Profile | None, threa
     return True
 
 
-def withdraw(turn: Turn, reason: str, now: int) -> None:
+def _wait_for_breaker(context: Context, turn: Turn, attempt: Attempt, policy: str, now: int) -> None:
+    """Give the Turn back to the queue until the breaker is closed, for as long as its policy waits. Inside a
+    transaction."""
+    patience = context.rules.patience(policy)
+    if patience is not None and now - attempt.reserved_at >= patience:
+        withdraw(context, turn, "patience", now)
+        return
+    wait = budgets.Wait(breaker.NAME, breaker.WHY, now + breaker.LOOK)
+    budgets.wait(context, turn.request, policy, wait, now, now)
+    let_go(turn.session, turn, now, wait.until, f"waits: {wait.why}")
+
+
+def withdraw(context: Context, turn: Turn, reason: str, now: int) -> None:
     """End a recovery Turn without a model: the Attempt stays used. Call it inside a transaction."""
     Turn.update(status="withdrawn", detail=reason, ended_at=now).where(Turn.id == turn.id).execute()
     Attempt.update(state="withdrawn", open=False, reason=reason, settled_at=now).where(
@@ -197,7 +215,11 @@ def withdraw(turn: Turn, reason: str, now: int) -> None:
     Session.update(active_turn=None).where(Session.id == turn.session).execute()
     due(turn.request, now)
     events.append(turn.request, "withdrawn", now, turn=turn.id, reason=reason)
+    budgets.over(turn.request)
+    budgets.freed(now)
+    advice.settle(turn.request, advice.REFUSED, now, reason)
     wake(turn.session, now)
+    context.observer.acted(observing.ACTIONS[turn.phase], "withdrawn")
 
 
 def _check(context: Context, turn: Turn, known: facts.JournalFacts) -> None:
@@ -280,9 +302,10 @@ def _record_thread(session: str, thread: Thread, now: int, *, set_aside: bool = 
     ).execute()
 
 
-def _person_first(known: facts.JournalFacts, newer: object) -> bool:
+def _person_first(known: facts.JournalFacts, case: Case) -> bool:
     stopped = known.values["request.state"] != "open" or known.values["request.stop_origin"] != "none"
-    return stopped or newer in ("queued", "dispatched") or known.values["request.opted_out"] is True
+    newer = case.reading("session.newer_input").value in ("queued", "dispatched")
+    return stopped or newer or case.reading("request.opted_out").value is True
 
 
 def _reason(own: object) -> str:
@@ -320,5 +343,5 @@ def _held(context: Context, turn: Turn, why: str) -> bool:
             let_go(turn.session, turn, now, None, why, held=why)
             wake(turn.session, now)
         else:
-            withdraw(turn, why, now)
+            withdraw(context, turn, why, now)
     return False

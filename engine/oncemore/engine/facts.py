@@ -196,8 +196,11 @@ def build_case(facts: JournalFacts, observed: Observed, moment: Moment, waiting_
         name: judge(now, reading.value, reading.evidence, FACTS[name].max_age) if reading.status == "known" else reading
         for name, reading in observed.readings.items()
     }
+    by_owner = readings.get("request.opted_out")
     for name, value in facts.values.items():
         readings[name] = judge(now, value, journal, None)
+    if by_owner is not None:
+        readings["request.opted_out"] = by_owner
     readings["turn.ended_ago"] = _ended_ago(facts.ended_at, moment, journal)
     readings["session.state"] = _joined_session(facts.session, readings.get("native.run_state"), journal)
     readings["session.newer_input"] = _joined_newer(facts, observed, now)

@@ -14,13 +14,13 @@ from typing import Literal
 
 import peewee as pw
 
-from oncemore.engine import events, prompts, queueing, texts
+from oncemore.engine import budgets, events, prompts, queueing, texts
 from oncemore.engine.context import wake
 from oncemore.engine.errors import Conflict, NotFound
 from oncemore.engine.journal import Journal
 from oncemore.engine.ports import GrantRef
 from oncemore.engine.process import Process
-from oncemore.engine.tables import Attempt, Delivery, Request, Session, StartIntent, Turn
+from oncemore.engine.tables import Advice, Attempt, Delivery, Request, Session, StartIntent, Turn
 
 MESSAGE_LENGTH = 200_000
 """Longest message of a person, in characters."""
@@ -153,11 +153,12 @@ def accept(
         mark = word()
         text = prompts.request_input(arrival.text, mark)
         queueing.queue_turn(request, "business", 1, text, mark, now, expires_at=now + patience)
-        # A recovery that waits must see this message at once, not at its next look.
+        # A recovery that waits must see this message at once, not at its next look; one that is advised, too.
+        advised = Advice.select(Advice.request).where(Advice.state == "waiting")
         Request.update(due_at=now, words=Request.words + 1).where(
             Request.session == session,
             Request.state == "open",
-            Request.due_at.is_null(False),
+            Request.due_at.is_null(False) | Request.held.is_null() & Request.id.in_(advised),
             Request.id != request,
         ).execute()
     return request
@@ -331,6 +332,8 @@ def _close(row: Request, now: int) -> None:
         Attempt.request == row.id,
         Attempt.open == True,  # noqa: E712
     ).execute()
+    budgets.over(row.id)
+    budgets.freed(now)
     state = "answered" if row.state == "open" else row.state
     Delivery.update(state="unverified", detail="closed by a person").where(
         Delivery.request == row.id, Delivery.state == "frozen"
@@ -366,4 +369,5 @@ def _settle_start(session: str, request: str, saw: Saw, now: int) -> None:
     Attempt.update(state="ambiguous" if saw == "ran" else "failed", open=False, reason=ended, settled_at=now).where(
         Attempt.turn == turn.id
     ).execute()
+    budgets.freed(now)
     Session.update(active_turn=None).where(Session.id == session).execute()

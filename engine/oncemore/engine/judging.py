@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from oncemore.engine import events, levels
+from oncemore.engine import advice, events, levels, observing
 from oncemore.engine.context import Context
 from oncemore.engine.decision import Pass, Stage
 from oncemore.engine.tables import Bundle, Decision, DecisionPass
@@ -25,11 +26,25 @@ def judge(context: Context, request: str, case: Case, stage: Stage) -> Pass:
     # A policy that settles a running Turn has nothing to say of an ended one, and the other way round.
     in_turn = [name for name in at if context.rules.action(name) == "settle_turn"]
     at = {name: level if (name in in_turn) == (stage == "in_turn") else "off" for name, level in at.items()}
-    return context.rules.decide(case, stage=stage, request=request, levels=at)
+    # An operator's word lets a policy that only advises act on this one Request.
+    allowed = advice.taken(request)
+    if allowed is not None and at.get(allowed) == "advise":
+        at[allowed] = "enforce"
+    began = time.perf_counter()
+    with context.observer.span("decide", request=request, stage=stage):
+        judgement = context.rules.decide(case, stage=stage, request=request, levels=at)
+    observing.tell(context.observer, judgement.verdicts, case, time.perf_counter() - began)
+    return judgement
 
 
-def record(context: Context, request: str, judgement: Pass, stage: Stage, turn: str | None, now: int) -> None:
-    """Keep a judgement. Call it inside the transaction that acts on it."""
+def record(
+    context: Context, request: str, judgement: Pass, stage: Stage, turn: str | None, now: int, *, acts: bool
+) -> None:
+    """Keep a judgement. Call it inside the transaction that acts on it.
+
+    Args:
+        acts: something is done on it now; otherwise the same again is only seen again.
+    """
     signature = _signature(judgement, stage, turn)
     newest = (
         DecisionPass.select(DecisionPass.id, DecisionPass.signature)
@@ -37,7 +52,7 @@ def record(context: Context, request: str, judgement: Pass, stage: Stage, turn: 
         .order_by(DecisionPass.at.desc(), DecisionPass.id.desc())
         .first()
     )
-    if newest is not None and newest.signature == signature and judgement.fired is None:
+    if newest is not None and newest.signature == signature and not acts:
         DecisionPass.update(last_seen=now, seen=DecisionPass.seen + 1).where(DecisionPass.id == newest.id).execute()
         return
     key = "sha256:" + hashlib.sha256(judgement.stored).hexdigest()

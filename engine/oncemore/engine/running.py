@@ -10,7 +10,7 @@ import json
 from contextlib import suppress
 from dataclasses import replace
 
-from oncemore.engine import deliveries, events, facts, judging, texts
+from oncemore.engine import advice, breaker, budgets, deliveries, events, facts, judging, observing, texts
 from oncemore.engine.context import Context, due, lock, wake
 from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.errors import PortError, Refused, Unreadable
@@ -154,14 +154,16 @@ def _settled_in_turn(context: Context, turn: Turn, seen: Observation) -> bool:
     fires = judgement.fired is not None
     with context.journal.transaction():
         lock(turn.session)
+        breaker.take()
         if facts.journal_facts(turn.request, about=Turn.get_by_id(turn.id)) != known:
             return False
         now = context.journal.advance_clock().ms
-        judging.record(context, turn.request, judgement, "in_turn", turn.id, now)
+        judging.record(context, turn.request, judgement, "in_turn", turn.id, now, acts=fires)
         if fires:
             ended = Observation("failed", True, error="upstream_transport_failure", deltas=seen.deltas)
-            _end(turn.id, ended, Response(text=""), CANCELLED, now, cancelled=True)
+            _end(context, turn.id, ended, Response(text=""), CANCELLED, now, cancelled=True)
     if fires:
+        context.observer.acted("settle_turn", "settled")
         context.checkpoint(CrashPoint.AFTER_SETTLE, turn.id)
     return fires
 
@@ -224,17 +226,26 @@ def settle(context: Context, turn: str, seen: Observation, detail: str | None = 
     with context.journal.transaction():
         row = Turn.get_by_id(turn)
         lock(row.session)
+        breaker.take()
         if row.ended_at is not None:
             return
         now = context.journal.advance_clock().ms
-        _end(turn, seen, response, detail, now)
+        _end(context, turn, seen, response, detail, now)
     context.checkpoint(CrashPoint.AFTER_SETTLE, turn)
 
 
 def _end(
-    turn: str, seen: Observation, response: Response, detail: str | None, now: int, *, cancelled: bool = False
+    context: Context,
+    turn: str,
+    seen: Observation,
+    response: Response,
+    detail: str | None,
+    now: int,
+    *,
+    cancelled: bool = False,
 ) -> None:
-    """Write the Turn's end, its Attempt's with it, and free the Session. Inside a transaction."""
+    """Write the Turn's end, its Attempt's with it, and free the Session. Inside a transaction that has taken the row of
+    budgets: a failed recovery may open the breaker."""
     row = Turn.get_by_id(turn)
     completed = seen.status == "completed"
     status = "timed_out" if seen.error == "hard_timeout" else seen.status
@@ -245,6 +256,12 @@ def _end(
         Attempt.update(state=state, open=False, reason=detail or seen.error, settled_at=now).where(
             Attempt.turn == turn
         ).execute()
+        breaker.judge(context.settings.budgets.breaker, now)
+        budgets.freed(now)
+        advice.settle(row.request, advice.DONE, now)
+        context.observer.acted(observing.ACTIONS[row.phase], state)
+    if seen.error == "usage_limit_exceeded":
+        budgets.seen(_route(context, row), "exhausted", now)
     Turn.update(
         status=status,
         error=seen.error,
@@ -274,6 +291,10 @@ def _end(
         detail=detail,
     )
     wake(row.session, now)
+
+
+def _route(context: Context, turn: Turn) -> str:
+    return budgets.route_of(budgets.reviews_on(context), Session.get_by_id(turn.session), turn.phase)
 
 
 def _attempt_state(seen: Observation, response: Response) -> str:

@@ -42,6 +42,8 @@ WHERE: Mapping[str, str] = {
     "show": "conversation_commands",
     "stop": "operator_commands",
     "release": "operator_commands",
+    "act": "allowance_commands",
+    "breaker": "allowance_commands",
     "levels": "operator_commands",
     "verify": "operator_commands",
 }

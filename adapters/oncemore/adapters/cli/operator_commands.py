@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from oncemore.rules.loading import PolicySet
 
 
-def _why(_ctx: click.Context, _option: click.Parameter, text: str | None) -> str | None:
+def reasoned(_ctx: click.Context, _option: click.Parameter, text: str | None) -> str | None:
+    """A reason as it was given; one without words is a usage error."""
     if text is not None and not text.strip():
         raise click.BadParameter("a reason has words")
     return text if text is None else output.utf8(text)
@@ -28,7 +29,7 @@ def _why(_ctx: click.Context, _option: click.Parameter, text: str | None) -> str
 
 @click.command()
 @click.argument("request")
-@click.option("--why", required=True, callback=_why, metavar="TEXT", help="The reason; it is recorded.")
+@click.option("--why", required=True, callback=reasoned, metavar="TEXT", help="The reason; it is recorded.")
 @home_option
 def stop(request: str, why: str, home: Path | None) -> None:
     """Stop a REQUEST.
@@ -46,7 +47,7 @@ def stop(request: str, why: str, home: Path | None) -> None:
 
 @click.command()
 @click.argument("request")
-@click.option("--why", required=True, callback=_why, metavar="TEXT", help="The reason; it is recorded.")
+@click.option("--why", required=True, callback=reasoned, metavar="TEXT", help="The reason; it is recorded.")
 @click.option("--delivered", "saw", flag_value="delivered", help="You saw that the uncertain reply arrived.")
 @click.option("--not-delivered", "saw", flag_value="not-delivered", help="You saw that it did not; it is sent again.")
 @click.option("--ran", "saw", flag_value="ran", help="You saw that the uncertain start ran.")
@@ -96,7 +97,7 @@ def _held(request: str, home: Path | None) -> bool:
 @click.command()
 @click.argument("policy", required=False, shell_complete=policy_names)
 @click.argument("level", required=False, type=click.Choice(["off", "shadow", "advise", "enforce"]))
-@click.option("--why", callback=_why, metavar="TEXT", help="The reason for a change; it is recorded.")
+@click.option("--why", callback=reasoned, metavar="TEXT", help="The reason for a change; it is recorded.")
 @click.option("--until", metavar="TIME", help="When it ends: a time, or a duration from now such as 8h.")
 @policies_option(before=HOUSE_POLICIES)
 @format_option("pretty", "json")
@@ -141,7 +142,7 @@ def levels(
                 journal_levels.fill(written, now)
             if policy is not None and level is not None and why is not None:
                 ends = None if until is None else _ends(until, now)
-                journal_levels.change(policy, level, who=_operator(), why=why, at=now, until=ends)
+                journal_levels.change(policy, level, who=operator(), why=why, at=now, until=ends)
             rows = [given_levels.told(name, now) for name in names]
     at = {str(row["policy"]): str(row["level"]) for row in rows}
     # What somebody has changed on purpose is no surprise.
@@ -215,7 +216,7 @@ def _ends(text: str, now: int) -> int:
         raise click.UsageError(f"--until {error}") from None
 
 
-def _operator() -> str:
+def operator() -> str:
     """Who is at the terminal, by the system's word."""
     import getpass
 

@@ -13,7 +13,7 @@ from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.tables import Event
 from oncemore.rules import times
 
-SHOWN = ("turn", "stage", "status", "outcome", "policy", "report", "proof", "native_turn", "error", "until")
+SHOWN = ("turn", "stage", "status", "outcome", "policy", "budget", "report", "proof", "native_turn", "error", "until")
 """What of an event is ids and states; the rest is digests, or words such as a person's reason."""
 
 

@@ -126,6 +126,16 @@ def _event(entry: Entry) -> str:
         return f"{about} could not go on{why}{again}"
     if kind == "withdrawn":
         return f"withdrawn {about}" + (f": {entry['reason']}" if entry.get("reason") else "")
+    if kind == "waits_for_budget":
+        return f"{entry['policy']} waits for a budget{why}"
+    if kind == "gave_up_waiting":
+        return f"{entry['policy']} has waited for a budget as long as it may{why}"
+    if kind == "advised":
+        return f"{entry['policy']} advises to act; an operator decides"
+    if kind == "advice_taken":
+        return f"{entry['policy']} is to act, says {entry['who']}{why}"
+    if kind == "advice_refused":
+        return f"{entry['policy']} was to act, and did not: {entry['reason']}"
     if kind == "not_sent":
         return f"{about} was not sent{why}"
     rest = ", ".join(f"{key} {value}" for key, value in entry.items() if key not in ("at", "kind") and value)

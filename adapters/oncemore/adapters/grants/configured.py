@@ -101,11 +101,14 @@ class ConfiguredGrants:
             digest=_digest(state, entry, folder),
             details={"cause": cause} if cause else {},
         )
+        readings = {
+            "grant.state": Reading("known", state, evidence),
+            "grant.level": MISSING if entry is None else Reading("known", entry.level, evidence),
+        }
+        if entry is not None and not entry.recovery:
+            readings["request.opted_out"] = Reading("known", True, evidence)
         return GrantReading(
-            readings={
-                "grant.state": Reading("known", state, evidence),
-                "grant.level": MISSING if entry is None else Reading("known", entry.level, evidence),
-            },
+            readings=readings,
             profile=None if entry is None or folder is None else allowed(entry),
             workspace=folder,
         )

@@ -32,7 +32,7 @@ class GrantReading:
     """A grant as it stands now.
 
     Attributes:
-        readings: `grant.state` and `grant.level`.
+        readings: `grant.state` and `grant.level`; `request.opted_out`, true, where the owner wants no recoveries.
         profile: the widest profile that it allows; None when it allows none.
         workspace: the folder, opened; None when it could not be opened. The caller closes it.
     """

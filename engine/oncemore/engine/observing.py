@@ -1,0 +1,89 @@
+"""What does a watcher of the engine learn? Counts and times by ids, never a text that anybody wrote.
+
+The engine tells as it goes; what stands still (how many wait, which budget is used up) is read from the journal when
+somebody asks, see `gauges`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import Final, Protocol
+
+from oncemore.engine.competition import Verdict
+from oncemore.rules.case import Case
+from oncemore.rules.expression import leaves
+from oncemore.rules.outcome import Truth
+
+ACTIONS: Final[Mapping[str, str]] = {
+    "work": "continue_work",
+    "review": "review_answer",
+    "quota": "retry_business",
+    "route": "retry_business",
+}
+"""The action that a kind of Attempt belongs to."""
+
+
+class Observer(Protocol):
+    """Whoever watches. Nothing that it does may fail, or keep the engine waiting."""
+
+    def decided(self, policy: str, outcome: str, reason: str, level: str) -> None:
+        """A policy has judged a case."""
+
+    def decision_took(self, seconds: float) -> None:
+        """All policies have judged one case, in so many seconds."""
+
+    def unknown(self, fact: str, cause: str) -> None:
+        """A gate could not be judged for this fact: `missing`, `stale`, `conflict`, `reported` or `clock`."""
+
+    def acted(self, action: str, result: str) -> None:
+        """An action was `reserved`, had to `wait` for a budget, or ended: `answered`, `unfinished`, `failed`,
+        `withdrawn`, `ambiguous`, `settled`."""
+
+    def span(self, name: str, **ids: str) -> AbstractContextManager[None]:
+        """What happens inside took place under this name."""
+
+
+class Silent:
+    """Nobody watches."""
+
+    def decided(self, policy: str, outcome: str, reason: str, level: str) -> None:
+        """Not kept."""
+
+    def decision_took(self, seconds: float) -> None:
+        """Not kept."""
+
+    def unknown(self, fact: str, cause: str) -> None:
+        """Not kept."""
+
+    def acted(self, action: str, result: str) -> None:
+        """Not kept."""
+
+    @contextmanager
+    def span(self, name: str, **ids: str) -> Iterator[None]:
+        """Not kept."""
+        yield
+
+
+SILENT: Final[Observer] = Silent()
+
+
+def tell(observer: Observer, verdicts: Mapping[str, Verdict], case: Case, seconds: float) -> None:
+    """Tell of one judgement of a case by all policies."""
+    if observer is SILENT:
+        return
+    observer.decision_took(seconds)
+    for name, verdict in verdicts.items():
+        observer.decided(name, verdict.outcome.value, verdict.kind.value, verdict.level or "none")
+        if verdict.fired.when is Truth.FAIL:
+            continue
+        gates = zip(verdict.fired.plan.gates, verdict.fired.gates, strict=True)
+        facts = {
+            leaf.fact
+            for gate, result in gates
+            if result is Truth.UNKNOWN
+            for leaf in leaves(gate.condition)
+            if case.reading(leaf.fact).status != "known"
+        }
+        for fact in sorted(facts):
+            observer.unknown(fact, case.reading(fact).status)

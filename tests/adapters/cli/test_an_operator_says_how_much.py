@@ -1,0 +1,49 @@
+"""`breaker` and `act` on a journal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.adapters.cli.conftest import Run, Story
+
+POLICY = "continue-unfinished-work"
+
+
+def budgets(home: Path, text: str) -> None:
+    file = home / "oncemore.yaml"
+    file.write_text(f"{file.read_text()}budgets: {text}\n")
+
+
+def test_a_breaker_that_never_opened_is_closed(run: Run, waiting: Path) -> None:
+    answer = run("breaker", "--home", waiting)
+    assert (answer.exit_code, answer.stdout) == (0, "the breaker is closed; it never opened\n")
+
+
+def test_opened_and_closed_by_hand_with_reasons(run: Run, waiting: Path) -> None:
+    budgets(waiting, "{per_hour: 3, routes: {codex: {in_flight: 2}}}")
+    opened = run("breaker", "open", "--why", "the provider fails", "--home", waiting)
+    assert opened.exit_code == 0
+    assert "the provider fails" in opened.stdout
+    assert f"oncemore breaker --home {waiting} close --why TEXT" in opened.stdout
+    assert run("breaker", "open", "--why", "again", "--home", waiting).exit_code == 1
+    told = json.loads(run("breaker", "--format", "json", "--home", waiting).stdout)
+    assert (told["breaker"]["state"], told["breaker"]["why"]) == ("open", "the provider fails")
+    assert told["budgets"] == [
+        {"budget": "per_hour", "used": 0, "limit": 3, "waiting": 0},
+        {"budget": "in_flight:codex", "used": 0, "limit": 2, "waiting": 0},
+    ]
+    assert run("breaker", "close", "--why", "it is back", "--home", waiting).exit_code == 0
+    assert run("breaker", "close", "--why", "again", "--home", waiting).exit_code == 1
+
+
+def test_a_change_of_the_breaker_needs_a_reason_and_a_reason_a_change(run: Run, waiting: Path) -> None:
+    for arguments in (["open"], ["open", "--why", " "], ["--why", "x"], ["burn", "--why", "x"]):
+        assert run("breaker", *arguments, "--home", waiting).exit_code == 2, arguments
+
+
+def test_nothing_is_acted_on_that_nobody_advised(run: Run, story: Story, waiting: Path) -> None:
+    answer = run("act", story.request, "--why", "hurry", "--home", waiting)
+    assert (answer.exit_code, "E202" in answer.stderr) == (1, True)
+    assert run("act", "r-none", "--why", "hurry", "--home", waiting).exit_code == 2
+    assert run("act", story.request, "--home", waiting).exit_code == 2
