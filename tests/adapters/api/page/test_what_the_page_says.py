@@ -41,18 +41,12 @@ def test_no_text_is_left_in_the_other_language() -> None:
 
 def test_every_text_that_a_template_names_is_there_and_no_other_words_stand_in_it() -> None:
     for file in sorted((FOLDER / "templates").iterdir()):
-        template = file.read_text("utf-8")
+        template = re.sub(r"\{% macro english.*", "", file.read_text("utf-8"))
         named = set(re.findall(r"\bt\('([a-z_.]+)'(?!\s*~)[,)]", template))
         assert named <= WORDS["en"].keys(), (file.name, named - WORDS["en"].keys())
         bare = re.sub(r"\{%.*?%\}|\{\{.*?\}\}|<[^>]*>", " ", template, flags=re.S)
-        assert set(re.findall(r"[A-Za-z\u4e00-\u9fff]{3,}", bare)) <= {
-            "Oncemore",
-            "oncemore",
-            "keys",
-            "narrow",
-            "middle",
-            "wide",
-        }
+        words = set(re.findall(r"[A-Za-z\u4e00-\u9fff]{3,}", bare))
+        assert words <= {"Oncemore", "oncemore", "keys", "narrow", "middle", "wide"}, file.name
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from oncemore.adapters.api.page import overview
 from oncemore.adapters.api.page.reasons import reason
 from oncemore.adapters.api.page.words import WORDS, Language, said
 from oncemore.adapters.standing import standing_of, uncertain
@@ -56,12 +57,13 @@ def conversation(request: str, policies: PolicySet, lang: Language, now: int) ->
         "request": request,
         "told": told,
         "stands": stands,
-        "reason": reason(stands.gate, policies, lang),
+        "reason": None if stands.doing == "advised" else reason(stands.gate, policies, lang),
         "moments": list(_moments(told["timeline"], lang)),
         "stoppable": row.state == "open",
         "releasable": row.state == "open" or bool(sights),
         "held": row.held is not None,
         "sights": sights,
+        "offers": overview.offered(request, policies) if row.state == "open" else (),
     }
 
 
@@ -155,15 +157,37 @@ def _ended(entry: Entry, lang: Language) -> Moment:
     return Moment(entry["at"], marks, said(lang, f"entry.ended.{entry['status']}"), notes, tuple(quotes))
 
 
+_MARKS: Final = {
+    "stopped": "failed",
+    "fault": "failed",
+    "ambiguous": "hold",
+    "gave_up_waiting": "hold",
+    "advised": "hold",
+    "waits_for_budget": "wait",
+    "released": "person",
+    "advice_taken": "person",
+}
+"""How events are marked; the others quietly."""
+
+
 def _event(entry: Entry, lang: Language) -> Moment:
     kind = entry["kind"]
     key = f"entry.{kind}.close" if entry.get("close") else f"entry.{kind}"
     headline = said(lang, key) if key in WORDS[lang] else said(lang, "entry.other", kind=kind)
-    about = entry.get("stage") or entry.get("turn")
+    about = entry.get("stage") or entry.get("turn") or entry.get("policy")
     saw = entry.get("saw")
-    notes = _noted(about, said(lang, f"saw.{saw}") if saw else None, entry.get("reason"), entry.get("error"))
+    notes = _noted(
+        about, said(lang, f"saw.{saw}") if saw else None, entry.get("reason"), entry.get("error"), entry.get("who")
+    )
     why = entry.get("why")
-    marks = {"stopped": "failed", "fault": "failed", "ambiguous": "hold", "released": "person"}.get(kind, "quiet")
+    marks = {
+        "stopped": "failed",
+        "fault": "failed",
+        "ambiguous": "hold",
+        "released": "person",
+        "advised": "hold",
+        "advice_taken": "person",
+    }.get(kind, "quiet")
     return Moment(entry["at"], marks, headline, notes, (("", str(why)),) if why else ())
 
 

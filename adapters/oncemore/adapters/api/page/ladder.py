@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from oncemore.adapters import supposing
+from oncemore.adapters.api.page.overview import offered
 from oncemore.adapters.api.page.words import Language, said
 from oncemore.engine import journal_records
 from oncemore.engine.errors import EngineFault
@@ -57,6 +58,7 @@ def ladder(decision: str, policies: PolicySet, lang: Language) -> dict[str, Any]
         "in_force": in_force is not None and in_force.digest == digest,
         "known": in_force is not None,
         "newer": _newer(row),
+        "offer": next((one for one in offered(row.request, policies) if one.policy == name), None),
         "texts": journal_records.texts_of(stored)[digest],
     }
 

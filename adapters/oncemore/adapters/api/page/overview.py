@@ -7,10 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from peewee import Case
+
 from oncemore.adapters.api.page.reasons import Reason, reason
 from oncemore.adapters.api.page.words import Language
 from oncemore.adapters.standing import standing_of
-from oncemore.engine.tables import Attempt, Decision, DecisionPass, Event, Request, Session, Text
+from oncemore.engine import advice, breaker
+from oncemore.engine.tables import Advice, Attempt, Decision, DecisionPass, Event, Request, Session, Text
 from oncemore.rules.loading import PolicySet
 
 MOST: Final = 100
@@ -25,6 +28,7 @@ EXCERPT: Final = 140
 """Most characters of a message in a list."""
 
 GROUPS: Final = (
+    ("advised", ("advised",)),
     ("held", ("held",)),
     ("waits", ("waits",)),
     ("works", ("running", "replying", "queued")),
@@ -49,6 +53,33 @@ class Line:
     reason: Reason | None
     decision: str | None
     excerpt: str | None
+    offers: tuple[Offered, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A firing decision that waits for an operator.
+
+    Attributes:
+        action: what would be done; None when the policy is no longer in force.
+        decision: the digits of the decision.
+    """
+
+    policy: str
+    action: str | None
+    decision: str
+
+
+def offered(request: str, policies: PolicySet) -> tuple[Offered, ...]:
+    """What waits for an operator's word on a Request."""
+    return tuple(
+        Offered(
+            offer.policy,
+            None if (policy := policies.get(offer.policy)) is None else policy.action,
+            offer.decision.removeprefix("sha256:"),
+        )
+        for offer in advice.waiting(request)
+    )
 
 
 def overview(policies: PolicySet, lang: Language, now: int) -> dict[str, Any]:
@@ -56,7 +87,7 @@ def overview(policies: PolicySet, lang: Language, now: int) -> dict[str, Any]:
     rows = list(
         Request.select()
         .where(Request.state == "open")
-        .order_by(Request.held.is_null(), Request.due_at.is_null(), Request.due_at, Request.created_at, Request.id)
+        .order_by(_for_a_person(), Request.due_at.is_null(), Request.due_at, Request.created_at, Request.id)
         .limit(MOST)
     )
     lines = _lines(rows, policies, lang, now)
@@ -64,6 +95,7 @@ def overview(policies: PolicySet, lang: Language, now: int) -> dict[str, Any]:
     named = {str(one["request"]) for one in (*acted, *would)}
     excerpts = excerpts_of(Request.select().where(Request.id.in_(named)))
     return {
+        "breaker": breaker.opened(),
         "groups": [(name, [line for line in lines if line.doing in doing]) for name, doing in GROUPS],
         "open": Request.select().where(Request.state == "open").count(),
         "listed": len(rows),
@@ -72,13 +104,20 @@ def overview(policies: PolicySet, lang: Language, now: int) -> dict[str, Any]:
     }
 
 
+def _for_a_person() -> Any:
+    """Nought for those that wait for a person, who are listed first."""
+    advised = Request.id.in_(Advice.select(Advice.request).where(Advice.state == advice.WAITING))
+    return Case(None, [(Request.held.is_null(False) | advised, 0)], 1)
+
+
 def _lines(rows: list[Request], policies: PolicySet, lang: Language, now: int) -> list[Line]:
     workspaces = {one.id: one.workspace for one in Session.select(Session.id, Session.workspace)}
     excerpts = excerpts_of(rows)
     lines = []
     for row in rows:
         stands = standing_of(row, workspaces[row.session], "", now)
-        why = reason(stands.gate, policies, lang)
+        offers = offered(row.id, policies) if stands.doing == "advised" else ()
+        why = None if offers else reason(stands.gate, policies, lang)
         lines.append(
             Line(
                 request=row.id,
@@ -89,6 +128,7 @@ def _lines(rows: list[Request], policies: PolicySet, lang: Language, now: int) -
                 reason=why,
                 decision=_deciding(row.id, None if why is None else why.policy),
                 excerpt=excerpts.get(row.id),
+                offers=offers,
             )
         )
     return lines

@@ -7,7 +7,7 @@ forms are said in Chinese; a sentence that is not known stays as it is, marked a
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -48,6 +48,18 @@ _FORMS: Final = (
     (r"not started: (.*)", r"未启动：\1"),
     (r"the runtime does not keep to what was granted: (.*)", r"运行时没有遵守授权范围：\1"),
 )
+_BUDGETS: Final = (
+    (r"the breaker is open", "熔断已打开"),
+    (r"(?:one recovery|(\d+) recoveries) an hour at most", r"每小时最多 \1 次恢复"),
+    (r"(?:one recovery|(\d+) recoveries) an hour at most for (.*)", r"每小时最多为 \2 恢复 \1 次"),
+    (r"(?:one recovery|(\d+) recoveries) on (\S+) at most at once", r"\2 上同时最多 \1 次恢复"),
+    (r"recoveries on (\S+) begin one by one after its capacity came back", r"\1 的容量恢复后，各次恢复逐一开始"),
+    (r"waited (\S+) for a budget: (.*)", r"为配额等待了 \1：\2"),
+    (r"was to act, and did not: (.*)", r"本应执行，但没有执行：\1"),
+)
+_BUDGET: Final = [(re.compile(form, re.DOTALL), words) for form, words in _BUDGETS]
+_OF_POLICY = re.compile(rf"(?P<policy>{_NAME})(?:: | (?=was to act))(?P<text>.*)", re.DOTALL)
+
 _CHINESE: Final = [(re.compile(form, re.DOTALL), words) for form, words in _FORMS]
 
 
@@ -80,8 +92,14 @@ def reason(text: str | None, policies: PolicySet, lang: Language) -> Reason | No
         return Reason(why.get(read, ""), read, policy.name, found["gate"])
     if (would := _WOULD.fullmatch(text)) is not None:
         return Reason(said(lang, "reason.would", level=would["level"]), lang, would["policy"])
+    found = _OF_POLICY.fullmatch(text)
+    if found is not None and policies.get(found["policy"]) is not None:
+        limited = _said(_BUDGET, found["text"])
+        if limited is not None:
+            told = limited if lang == "zh" else _sentence(found["text"])
+            return Reason(told, lang, found["policy"])
     if lang == "en":
-        return Reason(text[:1].upper() + text[1:] if not text.startswith("r-") else text, "en")
+        return Reason(text if text.startswith("r-") else _sentence(text), "en")
     chinese = _chinese(text)
     return Reason(chinese, "zh") if chinese is not None else Reason(text, "en")
 
@@ -92,4 +110,18 @@ def _chinese(text: str) -> str | None:
             head = f"{tried} {ended}"
             if text == head or text.startswith(f"{head}: "):
                 return _TRIES[kind] + _ENDS[state] + text.removeprefix(head).replace(": ", "：", 1)
-    return next((found.expand(words) for form, words in _CHINESE if (found := form.fullmatch(text)) is not None), None)
+    return _said(_CHINESE, text)
+
+
+def _said(forms: Iterable[tuple[re.Pattern[str], str]], text: str) -> str | None:
+    found = ((form.fullmatch(text), words) for form, words in forms)
+    return next((_filled(match, words) for match, words in found if match is not None), None)
+
+
+def _filled(found: re.Match[str], words: str) -> str:
+    """The words with their places filled; a number that is not written is one."""
+    return re.sub(r"\\(\d)", lambda place: found[int(place[1])] or "1", words)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]

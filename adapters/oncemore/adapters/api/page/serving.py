@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, cast
@@ -13,13 +14,15 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from oncemore.adapters import given_levels
+from oncemore.adapters.allowances import allowances
 from oncemore.adapters.api.keys import Scope
+from oncemore.adapters.api.limits import Buckets
 from oncemore.adapters.api.page import conversation, forms, ladder, overview, shelf
 from oncemore.adapters.api.page.rendering import HEADERS, Pages, keep_language, language, live, page
 from oncemore.adapters.api.page.session import Sessions, Visitor
 from oncemore.adapters.api.page.words import Language
 from oncemore.adapters.api.service import Service
-from oncemore.engine import intake, levels
+from oncemore.engine import advice, breaker, intake, levels
 from oncemore.engine.errors import Conflict, NotFound, OncemoreError
 from oncemore.engine.records import NotRenderable
 from oncemore.engine.tables import LevelChange
@@ -27,7 +30,7 @@ from oncemore.engine.tables import LevelChange
 WHY: Final = 2_000
 """Longest reason, in characters."""
 
-NOTICES: Final = ("stopped", "released", "closed", "level", "acted")
+NOTICES: Final = ("stopped", "released", "closed", "level", "acted", "opened", "shut")
 """What a page may be told that was done, in its address."""
 
 Look = Callable[[Language, int], dict[str, Any]]
@@ -41,6 +44,8 @@ class Page:
         self._pages = Pages()
         self._sessions = Sessions(service.keys, service.clock)
         self._tested = shelf.Tested()
+        attempts = service.house.configuration.serve.attempts
+        self._failures = Buckets(attempts / 60, attempts, time.monotonic)
 
     def routes(self) -> list[Route]:
         """Where each page stands."""
@@ -50,6 +55,7 @@ class Page:
             Route("/login", self.come_in, methods=["POST"]),
             Route("/logout", self.leave, methods=["POST"]),
             Route("/requests/{request}", self.request),
+            Route("/requests/{request}/act", self.act, methods=["POST"]),
             Route("/requests/{request}/stop", self.stop, methods=["POST"]),
             Route("/requests/{request}/release", self.release, methods=["POST"]),
             Route("/decisions/{decision}", self.decision),
@@ -57,6 +63,7 @@ class Page:
             Route("/policies/{policy}", self.policy),
             Route("/policies/{policy}/level", self.change_level, methods=["POST"]),
             Route("/levels", self.levels),
+            Route("/breaker", self.change_breaker, methods=["POST"]),
             Route("/static/{name}", self.static),
             Route("/favicon.ico", self.favicon),
         ]
@@ -78,9 +85,13 @@ class Page:
         inside = _inside(fields.get("next", "/"))
         if not self._sessions.at_the_door(request, fields.get("token", "")):
             return self._door(request, inside, "login.again", 403)
+        address = "" if request.client is None else request.client.host
+        if self._failures.empty(address) is not None:
+            return self._door(request, inside, "login.many", 429)
         await self._know_keys()
         key = self._service.keys.check(fields.get("key", "").strip())
         if key is None:
+            self._failures.take(address)
             return self._door(request, inside, "login.wrong", 403)
         if "read" not in key.scopes:
             return self._door(request, inside, "login.unreadable", 403)
@@ -117,7 +128,7 @@ class Page:
             found = conversation.conversation(name, self._service.rules.published, lang, now)
             return {**found, "short": conversation.SHORT}
 
-        typed = {"form": "", "why": "", "saw": "", "close": "", **more.pop("typed", {})}
+        typed = {"form": "", "why": "", "saw": "", "close": "", "policy": "", **more.pop("typed", {})}
         return await self._live(request, "request", look, here="", wrong=wrong, typed=typed, **more)
 
     async def decision(self, request: Request) -> Response:
@@ -152,15 +163,22 @@ class Page:
         typed = {"level": "", "lasts": "", "why": "", **more.pop("typed", {})}
         return await self._shown(request, "policy", look, here="policies", wrong=wrong, typed=typed, **more)
 
-    async def levels(self, request: Request) -> Response:
-        """At which level each policy works, and who said so."""
+    async def levels(self, request: Request, *, wrong: str | None = None, **more: Any) -> Response:
+        """At which level each policy works, how much may be done, and who said so."""
 
         def look(lang: Language, now: int) -> dict[str, Any]:
             names = [policy.name for policy in self._service.rules.published.policies]
             changes = LevelChange.select().order_by(LevelChange.id.desc()).limit(shelf.MOST).dicts()
-            return {"levels": [given_levels.told(name, now) for name in names], "changes": list(changes)}
+            allowed = allowances(self._service.house.configuration, now)
+            return {
+                "breaker": breaker.newest(),
+                "allowances": allowed,
+                "levels": [given_levels.told(name, now) for name in names],
+                "changes": list(changes),
+            }
 
-        return await self._shown(request, "levels", look, here="levels")
+        typed = {"form": "", "why": "", **more.pop("typed", {})}
+        return await self._shown(request, "levels", look, here="levels", wrong=wrong, typed=typed, **more)
 
     async def static(self, request: Request) -> Response:
         """A file of the pages."""
@@ -171,6 +189,16 @@ class Page:
         return RedirectResponse(self._pages.asset("favicon.svg"), headers=HEADERS)
 
     # What an operator does --------------------------------------------------------------------------------------------
+
+    async def act(self, request: Request) -> Response:
+        """Act on what a policy advises."""
+        name = str(request.path_params["request"])
+
+        def work(fields: dict[str, str], visitor: Visitor) -> str:
+            advice.act(self._service.house.journal, name, fields.get("policy", ""), visitor.who, fields["why"])
+            return "acted"
+
+        return await self._done(request, "act", "act", work, self.request, f"/requests/{name}")
 
     async def stop(self, request: Request) -> Response:
         """Stop a Request."""
@@ -213,6 +241,22 @@ class Page:
             return "level"
 
         return await self._done(request, "admin", "level", work, self.policy, f"/policies/{name}")
+
+    async def change_breaker(self, request: Request) -> Response:
+        """Let no recovery begin, or let them begin again."""
+        journal = self._service.house.journal
+
+        def work(fields: dict[str, str], visitor: Visitor) -> str:
+            change = fields.get("change")
+            if change == "open":
+                breaker.open_by_hand(journal, who=visitor.who, why=fields["why"])
+                return "opened"
+            if change != "close":
+                raise Conflict("the breaker is opened or closed")
+            breaker.close(journal, who=visitor.who, why=fields["why"])
+            return "shut"
+
+        return await self._done(request, "admin", "breaker", work, self.levels, "/levels")
 
     async def _done(
         self,
