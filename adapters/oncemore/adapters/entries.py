@@ -213,5 +213,5 @@ class Configuration:
     queue_patience: int
     reviews: RuntimeName | None = None
     sources: Mapping[str, SourceEntry] = field(default_factory=lambda: MappingProxyType({}))
-    serve: ServeEntry = field(default_factory=ServeEntry)
     budgets: Budgets = field(default_factory=Budgets)
+    serve: ServeEntry = field(default_factory=ServeEntry)

@@ -385,8 +385,8 @@ class OperatorsFile(_Written):
     workspaces: dict[Id, _Workspace] = {}
     queue_patience: Span = 60 * 60_000
     worker: _Worker = _Worker()
-    serve: _Serve = _Serve()
     budgets: BudgetsSection = BudgetsSection()
+    serve: _Serve = _Serve()
 
     def placed(self, file: Path, digest: str) -> Configuration:
         """The same with every path absolute."""
@@ -404,8 +404,8 @@ class OperatorsFile(_Written):
             queue_patience=self.queue_patience,
             reviews=self.reviews,
             sources=MappingProxyType({name: one.placed(folder) for name, one in self.sources.items()}),
-            serve=self.serve.placed(),
             budgets=self.budgets.placed(),
+            serve=self.serve.placed(),
         )
 
     def amiss(self, document: Document) -> Iterator[Diagnostic]:

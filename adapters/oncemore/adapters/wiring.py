@@ -16,12 +16,14 @@ from oncemore.adapters.configuration import Configuration, RuntimeEntry, SourceE
 from oncemore.adapters.errors import ConfigurationRefused
 from oncemore.adapters.grants import ConfiguredGrants
 from oncemore.adapters.inbox import Inbox
+from oncemore.adapters.tracing import watched
 from oncemore.adapters.wire import Wire
 from oncemore.engine import commands, events, intake, levels
 from oncemore.engine.commands import Command, command
 from oncemore.engine.context import Context, Settings
 from oncemore.engine.crashpoints import Checkpoint, unobserved
 from oncemore.engine.journal import Journal, system_clock
+from oncemore.engine.observing import SILENT, Observer
 from oncemore.engine.ports import Capacity, GrantRef, Ports, Runtime, Source
 from oncemore.engine.rulebook import Rulebook
 from oncemore.engine.tables import Request, Session
@@ -220,8 +222,15 @@ def opened(file: Path, *, clock: Callable[[], int] = system_clock, worker: bool 
         yield House(configuration, journal, inbox, ports)
 
 
-def context(house: House, rulebook: Rulebook, checkpoint: Checkpoint = unobserved) -> Context:
-    """What a worker works with; a new journal's levels are filled first."""
+def context(
+    house: House, rulebook: Rulebook, checkpoint: Checkpoint = unobserved, observer: Observer = SILENT
+) -> Context:
+    """What a worker works with; a new journal's levels are filled first.
+
+    Args:
+        observer: learns what is done, and what the rulebook decides.
+    """
+    rulebook.observer = observer
     configuration = house.configuration
     if configuration.levels is not None:
         with house.journal.transaction():
@@ -233,7 +242,14 @@ def context(house: House, rulebook: Rulebook, checkpoint: Checkpoint = unobserve
         spread={name: one.capacity.spread for name, one in configuration.runtimes.items() if one.capacity is not None},
         budgets=configuration.budgets,
     )
-    return Context(journal=house.journal, ports=house.ports, rules=rulebook, settings=settings, checkpoint=checkpoint)
+    return Context(
+        journal=house.journal,
+        ports=watched(house.ports, observer),
+        rules=rulebook,
+        settings=settings,
+        checkpoint=checkpoint,
+        observer=observer,
+    )
 
 
 def rulebook(configuration: Configuration) -> Rulebook:

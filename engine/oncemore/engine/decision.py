@@ -77,7 +77,10 @@ class Pass:
 
     def json(self) -> str:
         """What `decide` prints: outcome, the policy that fired, the records; canonical."""
-        return text({"outcome": self.outcome.value, "fired": self.fired, "decisions": self.records})
+        from oncemore.engine.record_text import written
+
+        records = written(self.stored, self.verdicts, self.facts)
+        return f'{{"decisions":{records},"fired":{text(self.fired)},"outcome":"{self.outcome.value}"}}'
 
 
 def decide(

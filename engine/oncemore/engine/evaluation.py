@@ -289,6 +289,13 @@ class Evaluator:
         self.written: Mapping[str, Encoder] = {name: _written(fact) for name, fact in facts.items()}
         self.faults = 0
         self._local = threading.local()
+        self._use = _Use()
+
+    def __del__(self) -> None:
+        """Nobody asks it any more: every thread that did gives its sessions back when it asks another one."""
+        use = getattr(self, "_use", None)
+        if use is not None:
+            use.over()
 
     def evaluate(self, case: Case) -> dict[str, Fired]:
         """Every policy's answer, by name."""
@@ -332,5 +339,55 @@ class Evaluator:
         if getattr(local, "pid", None) != pid:
             local.pid = pid
             local.sessions = {}
+            _opened.keep(self._use, local.sessions)
+        _opened.give_back()
         sessions: dict[str, Session] = local.sessions
         return sessions
+
+
+class _Use:
+    """Whether an evaluator is still in use.
+
+    Attributes:
+        ended: how many evaluators of this process are no longer.
+    """
+
+    ended = 0
+
+    def __init__(self) -> None:
+        self.on = True
+
+    def over(self) -> None:
+        """It was dropped, by whichever thread."""
+        self.on = False
+        _Use.ended += 1
+
+
+class _Opened(threading.local):
+    """The sessions that this thread has opened, of every evaluator: only it may close them."""
+
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+        self.seen = 0
+        self.kept: list[tuple[_Use, dict[str, Session]]] = []
+
+    def keep(self, use: _Use, sessions: dict[str, Session]) -> None:
+        """An evaluator is asked by this thread for the first time."""
+        if self.pid != os.getpid():
+            # What was opened before a fork is the parent's.
+            self.pid, self.kept = os.getpid(), []
+        self.kept.append((use, sessions))
+
+    def give_back(self) -> None:
+        """Close the sessions of evaluators that are no longer in use, where some have gone since the last time."""
+        if self.seen == _Use.ended or self.pid != os.getpid():
+            return
+        self.seen = _Use.ended
+        over = [sessions for use, sessions in self.kept if not use.on]
+        self.kept = [one for one in self.kept if one[0].on]
+        for sessions in over:
+            while sessions:
+                sessions.popitem()[1].close()
+
+
+_opened = _Opened()

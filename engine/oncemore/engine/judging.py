@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from oncemore.engine import advice, events, levels, observing
+from oncemore.engine import advice, events, levels
 from oncemore.engine.context import Context
 from oncemore.engine.decision import Pass, Stage
 from oncemore.engine.tables import Bundle, Decision, DecisionPass
@@ -30,11 +29,7 @@ def judge(context: Context, request: str, case: Case, stage: Stage) -> Pass:
     allowed = advice.taken(request)
     if allowed is not None and at.get(allowed) == "advise":
         at[allowed] = "enforce"
-    began = time.perf_counter()
-    with context.observer.span("decide", request=request, stage=stage):
-        judgement = context.rules.decide(case, stage=stage, request=request, levels=at)
-    observing.tell(context.observer, judgement.verdicts, case, time.perf_counter() - began)
-    return judgement
+    return context.rules.decide(case, stage=stage, request=request, levels=at)
 
 
 def record(

@@ -6,11 +6,13 @@ somebody asks, see `gauges`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Final, Protocol
 
 from oncemore.engine.competition import Verdict
+from oncemore.engine.decision import Pass
 from oncemore.rules.case import Case
 from oncemore.rules.expression import leaves
 from oncemore.rules.outcome import Truth
@@ -68,11 +70,28 @@ class Silent:
 SILENT: Final[Observer] = Silent()
 
 
-def tell(observer: Observer, verdicts: Mapping[str, Verdict], case: Case, seconds: float) -> None:
-    """Tell of one judgement of a case by all policies."""
+@contextmanager
+def watching(observer: Observer, case: Case, **ids: str) -> Iterator[Callable[[Pass], Pass]]:
+    """One judgement of a case takes place inside; what it gave is handed through the function."""
     if observer is SILENT:
+        yield _unwatched
         return
-    observer.decision_took(seconds)
+    began = time.perf_counter()
+
+    def told(judged: Pass) -> Pass:
+        observer.decision_took(time.perf_counter() - began)
+        _tell(observer, judged.verdicts, case)
+        return judged
+
+    with observer.span("decide", **ids):
+        yield told
+
+
+def _unwatched(judged: Pass) -> Pass:
+    return judged
+
+
+def _tell(observer: Observer, verdicts: Mapping[str, Verdict], case: Case) -> None:
     for name, verdict in verdicts.items():
         observer.decided(name, verdict.outcome.value, verdict.kind.value, verdict.level or "none")
         if verdict.fired.when is Truth.FAIL:

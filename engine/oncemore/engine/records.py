@@ -92,7 +92,7 @@ def _sha256(text: str) -> str:
 def render_with(stored: bytes, plans: Mapping[str, Plan], facts: Mapping[str, FactType]) -> list[Record]:
     """As `render`, with policies that are compiled already, by digest."""
     kept = json.loads(stored)
-    case = _StoredCase(kept["case"], facts)
+    case = StoredCase(kept["case"], facts)
     policies = kept["policies"]
     fired = {name: _fired(plans, entry) for name, entry in policies.items()}
     until = {name: entry["until"] for name, entry in policies.items()}
@@ -115,7 +115,7 @@ def _fired(plans: Mapping[str, Plan], entry: Mapping[str, Any]) -> Fired:
     return read(plan, entry["fired"])
 
 
-class _StoredCase:
+class StoredCase:
     """The case as it was kept, and how people write what it says."""
 
     def __init__(self, case: Mapping[str, Any], types: Mapping[str, FactType]) -> None:
@@ -124,6 +124,7 @@ class _StoredCase:
         self.types = types
 
     def status(self, fact: str) -> Status:
+        """Whether the fact is known, or why not."""
         status: Status = self.facts[fact]["status"] if fact in self.facts else "missing"
         return status
 
@@ -133,16 +134,17 @@ class _StoredCase:
         return format_ms(int(value)) if value is not None and self.types[fact].type == "duration" else value
 
     def known(self, fact: str) -> bool | int | str | None:
+        """The value, when it counts."""
         return self.value(fact) if self.status(fact) == "known" else None
 
-    def operand(self, leaf: Leaf, want: bool, written: Mapping[int, str]) -> Record:
-        found = self.facts.get(leaf.fact, {})
+    def reading(self, fact: str) -> Record:
+        """What an operand says of a fact, beside what is wanted of it."""
+        found = self.facts.get(fact, {})
         observed = found.get("observed_at")
         return {
-            "fact": leaf.fact,
-            "value": self.value(leaf.fact),
-            "wanted": _wanted(leaf, want, written),
-            "status": self.status(leaf.fact),
+            "fact": fact,
+            "value": self.value(fact),
+            "status": self.status(fact),
             "source": found.get("source"),
             "observed_at": None if observed is None else instant(observed),
             "age": None if observed is None else format_ms(max(self.now - observed, 0)),
@@ -151,16 +153,17 @@ class _StoredCase:
 
     def operands(self, condition: Expression, text: str) -> list[Record]:
         """Every comparison of a condition, durations as its author wrote them in `text`."""
-        written = {parse(span): span for span in _DURATION.findall(text)}
-        found: list[Record] = []
-        for leaf, want in _wants(condition, True):
-            operand = self.operand(leaf, want, written)
-            if operand not in found:
-                found.append(operand)
-        return found
+        return [self.reading(fact) | {"wanted": wanted} for fact, wanted in operands_wanted(condition, text)]
 
 
-def _record(kept: Mapping[str, Any], case: _StoredCase, verdict: Verdict) -> Record:
+def operands_wanted(condition: Expression, text: str) -> list[tuple[str, str]]:
+    """The facts that a condition compares, each with what is wanted of it, once; durations as they stand in `text`."""
+    written = {parse(span): span for span in _DURATION.findall(text)}
+    wanted = ((leaf.fact, _wanted(leaf, want, written)) for leaf, want in _wants(condition, True))
+    return list(dict.fromkeys(wanted))
+
+
+def _record(kept: Mapping[str, Any], case: StoredCase, verdict: Verdict) -> Record:
     fired, policy = verdict.fired, verdict.fired.plan.policy
     gates = [_gate(case, gate, truth.value) for gate, truth in zip(fired.plan.gates, fired.gates, strict=True)]
     fires = verdict.outcome is Outcome.FIRE
@@ -194,7 +197,7 @@ def _record(kept: Mapping[str, Any], case: _StoredCase, verdict: Verdict) -> Rec
     }
 
 
-def _when(case: _StoredCase, policy: Policy, fired: Fired) -> Record:
+def _when(case: StoredCase, policy: Policy, fired: Fired) -> Record:
     return {
         "result": fired.when.value,
         "expression": policy.when_text,
@@ -203,7 +206,7 @@ def _when(case: _StoredCase, policy: Policy, fired: Fired) -> Record:
     }
 
 
-def _gate(case: _StoredCase, gate: Gate, result: str) -> Record:
+def _gate(case: StoredCase, gate: Gate, result: str) -> Record:
     return {
         "id": gate.id,
         "floor": gate.floor,

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from oncemore.engine.decision import Pass, Stage, decide
 from oncemore.engine.errors import Conflict
 from oncemore.engine.evaluation import Evaluator
+from oncemore.engine.observing import SILENT, Observer, watching
 from oncemore.engine.records import judged_by
 from oncemore.engine.smoke import publish
 from oncemore.rules.case import Case
@@ -25,6 +26,10 @@ class Rulebook:
     Args:
         policies: what loaded.
 
+    Attributes:
+        observer: learns of every decision.
+        trouble: why a newer content of the folder that they come from is not in force; None when there is none.
+
     Raises:
         PolicyRefused: a policy is beyond the engine.
         EngineUnavailable: durable-rules cannot be loaded.
@@ -33,6 +38,8 @@ class Rulebook:
     def __init__(self, policies: PolicySet) -> None:
         self._policies = policies
         self._evaluator: Evaluator = publish(policies)
+        self.observer: Observer = SILENT
+        self.trouble: str | None = None
 
     @property
     def published(self) -> PolicySet:
@@ -62,7 +69,9 @@ class Rulebook:
 
     def decide(self, case: Case, *, stage: Stage, request: str, levels: Mapping[str, str]) -> Pass:
         """Judge facts that were read back, by all policies at their levels."""
-        return decide(self._evaluator, case, stage=stage, origin="read_back", request=request, levels=levels)
+        with watching(self.observer, case, request=request, stage=stage) as told:
+            judged = decide(self._evaluator, case, stage=stage, origin="read_back", request=request, levels=levels)
+            return told(judged)
 
     def ask(self, case: Case, *, levels: Mapping[str, str] | None = None, only: str | None = None) -> Pass:
         """Judge facts that somebody posted; nothing that acts ever takes such a pass.
@@ -74,7 +83,8 @@ class Rulebook:
         Raises:
             KeyError: `only` names no policy.
         """
-        return decide(self._evaluator, case, stage="asked", origin="posted", levels=levels, only=only)
+        with watching(self.observer, case, stage="asked") as told:
+            return told(decide(self._evaluator, case, stage="asked", origin="posted", levels=levels, only=only))
 
     def action(self, policy: str) -> str | None:
         """What the policy does; None when there is no such policy."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from oncemore.engine import events, executor
 from oncemore.engine.context import Context, due
+from oncemore.engine.reloading import PolicyWatch
 from oncemore.engine.tables import Request
 
 log = logging.getLogger("oncemore.worker")
@@ -22,11 +23,13 @@ class Worker:
     Args:
         context: what the steps share; its journal holds the worker's lock.
         poll: the longest sleep between two looks for due work, milliseconds; other processes write to the journal too.
+        watch: the folder that the policies come from; None where they stay as they are.
     """
 
-    def __init__(self, context: Context, poll: int = 2_000) -> None:
+    def __init__(self, context: Context, poll: int = 2_000, watch: PolicyWatch | None = None) -> None:
         self._context = context
         self._poll = poll
+        self._watch = watch
 
     def run_due(self, stop: threading.Event | None = None) -> int:
         """Take everything that is due now, oldest first, each at most once; how many Requests were taken.
@@ -36,6 +39,7 @@ class Worker:
         """
         taken: set[str] = set()
         while stop is None or not stop.is_set():
+            self._renew()
             now = self._context.journal.now().ms
             row = (
                 Request.select(Request.id)
@@ -68,9 +72,24 @@ class Worker:
             wait = self._poll if upcoming is None else upcoming - self._context.journal.now().ms
             stop.wait(min(self._poll, max(10, wait)) / 1000)
 
+    def _renew(self) -> None:
+        """Between two Requests, other policies may come into force; what waits is looked at again under them."""
+        if self._watch is None:
+            return
+        self._watch.look()
+        if self._context.rules is self._watch.rules:
+            return
+        self._context.rules = self._watch.rules
+        with self._context.journal.transaction():
+            now = self._context.journal.advance_clock().ms
+            Request.update(due_at=now).where(
+                Request.state == "open", Request.held.is_null(), Request.due_at > now
+            ).execute()
+
     def _take(self, request: str) -> None:
         try:
-            executor.advance(self._context, request)
+            with self._context.observer.span("advance", request=request):
+                executor.advance(self._context, request)
         except Exception as error:
             # One Request's fault must not stop the others. It is held, shown, and in the log.
             log.exception("a step failed", extra={"request": request})

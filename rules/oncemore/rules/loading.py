@@ -210,6 +210,20 @@ def policy_files(path: Path) -> list[Path]:
     ]
 
 
+def content_digest(paths: Sequence[Path]) -> str:
+    """`sha256:` over everything that `load_policies` would read of these paths now, whether it loads or not."""
+    parts: dict[str, str] = {}
+    for path in paths:
+        for file in policy_files(path):
+            groups = sorted((file.parent / GROUPS).glob("[!.]*.yaml"))
+            for one in (file, *groups):
+                try:
+                    parts[str(one)] = hashlib.sha256(one.read_bytes()).hexdigest()
+                except OSError as error:
+                    parts[str(one)] = type(error).__name__
+    return digest_of(parts)
+
+
 def digest_of(parts: Mapping[str, str]) -> str:
     """`sha256:` over the canonical JSON of texts by name."""
     canonical = json.dumps(dict(parts), ensure_ascii=False, sort_keys=True, separators=(",", ":"))

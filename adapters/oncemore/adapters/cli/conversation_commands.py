@@ -14,7 +14,7 @@ import click
 
 from oncemore.adapters.cli import output
 from oncemore.adapters.cli.choice import HOUSE_POLICIES, format_option, home_option, policies_option
-from oncemore.adapters.cli.house import entered, home_argument, policies_of
+from oncemore.adapters.cli.house import entered, home_argument, reading_again_on_hangup, watched
 
 if TYPE_CHECKING:
     from oncemore.adapters.wiring import House
@@ -58,25 +58,29 @@ def work(once: bool, policies: Path | None, home: Path | None) -> None:
 
     Turns are run, answers delivered, and what ended unfinished is judged.
 
+    The folder of policies is followed: what is edited there comes into force when it loads and has stood still, or at
+    once on SIGHUP; else the last good set stays.
+
     Prints a line for each thing done, never what somebody wrote. SIGINT or SIGTERM lets what runs end, then stops; a
     second one stops at once, and the next worker settles what was left.
 
     Exit codes: 0 stopped; 2 usage, configuration, or another worker has the journal; 3 rules do not load.
     """
     from oncemore.adapters.cli.progress import Progress, logged
+    from oncemore.adapters.tracing import traced
     from oncemore.adapters.wiring import context
-    from oncemore.engine.rulebook import Rulebook
     from oncemore.engine.worker import Worker
 
     stop = threading.Event()
     with entered(home, worker=True) as house:
-        _, chosen = policies_of(house, policies)
+        watch = watched(house, policies)
         _note_what_lacks(house, home)
         progress = Progress(house.journal.now().ms)
-        worker = Worker(context(house, Rulebook(chosen), progress.checkpoint), house.configuration.worker.poll)
+        poll = house.configuration.worker.poll
         if not once:
             output.note(f"working on {house.configuration.journal}; Ctrl-C stops")
-        with logged(), _stopping_on_signals(stop):
+        with logged(), traced() as observer, _stopping_on_signals(stop), reading_again_on_hangup(watch):
+            worker = Worker(context(house, watch.rules, progress.checkpoint, observer), poll, watch)
             if once:
                 while worker.run_due(stop):
                     progress.tell()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from oncemore.adapters.cli.choice import Choice, choose
 
 if TYPE_CHECKING:
     from oncemore.adapters.wiring import House
+    from oncemore.engine.reloading import PolicyWatch
     from oncemore.rules.loading import PolicySet
 
 
@@ -41,6 +43,29 @@ def policies_of(house: House, given: Path | None) -> tuple[Choice, PolicySet]:
     choice = choose(given, house.configuration.policies)
     choice.announce()
     return choice, load_policies([choice.folder])
+
+
+def watched(house: House, given: Path | None) -> PolicyWatch:
+    """The same, followed as their folder is edited.
+
+    Raises:
+        RulesInvalid, NoPolicies, PolicyRefused, EngineUnavailable: they cannot be used.
+    """
+    from oncemore.engine.reloading import PolicyWatch
+
+    choice = choose(given, house.configuration.policies)
+    choice.announce()
+    return PolicyWatch(choice.folder)
+
+
+@contextmanager
+def reading_again_on_hangup(watch: PolicyWatch) -> Iterator[None]:
+    """SIGHUP says that the policies are edited to the end."""
+    before = signal.signal(signal.SIGHUP, lambda _number, _frame: watch.hurry())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def home_argument(home: Path | None) -> str:

@@ -19,6 +19,9 @@ TABLES = [
     "create index advice_state on advice (state, offered_at)",
     "create index attempt_reserved on attempt (reserved_at)",
     "create index attempt_settled on attempt (settled_at)",
+    # What is counted at every look from outside must not read every Request there ever was.
+    "create index request_held on request (state) where held is not null",
+    "create index turn_unfinished on turn (status) where ended_at is null",
     "create index decision_of_policy on decision (policy, at)",
 ]
 

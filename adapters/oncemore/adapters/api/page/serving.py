@@ -146,7 +146,8 @@ class Page:
         """The policies in force."""
 
         def look(lang: Language, now: int) -> dict[str, Any]:
-            return shelf.shelf(self._service.rules.published, self._tested, now)
+            rules = self._service.rules
+            return {**shelf.shelf(rules.published, self._tested, now), "trouble": rules.trouble}
 
         return await self._shown(request, "policies", look, here="policies")
 

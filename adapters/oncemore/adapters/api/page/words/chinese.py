@@ -257,6 +257,7 @@ WORDS: Final[Mapping[str, str]] = {
     "status.reported": "被报告为未知",
     "status.clock": "因时钟落后而未知",
     # Policies
+    "policies.trouble": "文件夹中现有的策略无法加载，仍使用最后一组可用的策略。",
     "policy.does": "作用",
     "policy.action": "操作",
     "policy.attempt": "消耗",

@@ -260,6 +260,7 @@ WORDS: Final[Mapping[str, str]] = {
     "status.reported": "reported as unknown",
     "status.clock": "unknown while the clock is behind",
     # Policies
+    "policies.trouble": "What the folder holds now does not load; the last good set stays in force.",
     "policy.does": "What it does",
     "policy.action": "Action",
     "policy.attempt": "Spends",
