@@ -120,6 +120,21 @@ class Window:
         self.page.wait_for_url(self.address + "/")
         return self.page
 
+    def one_key(self, letter: str) -> None:
+        """Press an access key, as a keyboard does: the driver's own presses with Alt do not say which letter it is."""
+        pressed = {
+            "modifiers": 1,
+            "key": letter,
+            "code": f"Key{letter.upper()}",
+            "text": letter,
+            "unmodifiedText": letter,
+        }
+        session = self.context.new_cdp_session(self.page)
+        for kind in ("keyDown", "keyUp"):
+            code = {"windowsVirtualKeyCode": ord(letter.upper())}
+            session.send("Input.dispatchKeyEvent", {"type": kind, **pressed, **code})
+        session.detach()
+
 
 @contextmanager
 def window(

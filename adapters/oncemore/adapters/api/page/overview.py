@@ -126,7 +126,7 @@ def _lines(rows: list[Request], policies: PolicySet, lang: Language, now: int) -
                 since=stands.since,
                 until=stands.until,
                 reason=why,
-                decision=_deciding(row.id, None if why is None else why.policy),
+                decision=None if offers else _deciding(row.id, None if why is None else why.policy),
                 excerpt=excerpts.get(row.id),
                 offers=offers,
             )
