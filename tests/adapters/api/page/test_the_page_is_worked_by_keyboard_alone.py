@@ -34,7 +34,8 @@ def test_from_the_key_to_a_release(browser: Browser, served: Served, lang: str, 
 
 
 def test_the_first_stop_leads_past_the_frame(browser: Browser, served: Served) -> None:
-    with _inside(browser, served) as w:
+    with window(browser, served) as w:
+        w.come_in(served.key("read", "act"))
         page = w.open("/policies")
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.className") == "skip"
@@ -45,7 +46,8 @@ def test_the_first_stop_leads_past_the_frame(browser: Browser, served: Served) -
 
 
 def test_every_stop_is_seen(browser: Browser, served: Served) -> None:
-    with _inside(browser, served) as w:
+    with window(browser, served) as w:
+        w.come_in(served.key("read", "act"))
         page = w.open("/")
         stops = []
         for _ in range(TABS):
@@ -64,7 +66,8 @@ def test_every_stop_is_seen(browser: Browser, served: Served) -> None:
 
 
 def test_a_gate_opens_and_closes(browser: Browser, served: Served) -> None:
-    with _inside(browser, served) as w:
+    with window(browser, served) as w:
+        w.come_in(served.key("read", "act"))
         page = w.open(f"/decisions/{decision_of(served, 'letters', 'hold')}")
         gate = page.locator(".gate.pass details").first
         _tab_to(page, ".gate.pass summary")
@@ -76,26 +79,14 @@ def test_a_gate_opens_and_closes(browser: Browser, served: Served) -> None:
 
 def test_no_single_letter_does_anything(browser: Browser, served: Served) -> None:
     """Assistive technology and people who dictate have the letters for themselves."""
-    with _inside(browser, served) as w:
+    with window(browser, served) as w:
+        w.come_in(served.key("read", "act"))
         page = w.open("/")
         before = page.content()
         for letter in "abcdefghijklmnopqrstuvwxyz?/":
             page.keyboard.press(letter)
         assert page.url == served.address + "/"
         assert page.content() == before
-
-
-def _inside(browser: Browser, served: Served):  # type: ignore[no-untyped-def]
-    """A window of somebody who has come in."""
-    from contextlib import contextmanager
-
-    @contextmanager
-    def opened():  # type: ignore[no-untyped-def]
-        with window(browser, served) as w:
-            w.come_in(served.key("read", "act"))
-            yield w
-
-    return opened()
 
 
 def _tab_to(page: Page, selector: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -80,6 +81,30 @@ def offered(request: str, policies: PolicySet) -> tuple[Offered, ...]:
         )
         for offer in advice.waiting(request)
     )
+
+
+class Shared:
+    """The overview as it was a moment ago, for the windows that ask for it again and again: many ask for one look."""
+
+    LASTS: Final = 1.5
+    """Seconds that a look is good for."""
+
+    def __init__(self, ticks: Callable[[], float]) -> None:
+        self._ticks = ticks
+        self._looking = threading.Lock()
+        self._kept: dict[Language, tuple[float, dict[str, Any]]] = {}
+
+    def look(self, policies: PolicySet, lang: Language, now: int, *, fresh: bool) -> dict[str, Any]:
+        """Everything that the overview tells.
+
+        Args:
+            fresh: look anew in any case.
+        """
+        with self._looking:
+            kept = self._kept.get(lang)
+            if fresh or kept is None or self._ticks() - kept[0] >= self.LASTS:
+                kept = self._kept[lang] = (self._ticks(), overview(policies, lang, now))
+            return kept[1]
 
 
 def overview(policies: PolicySet, lang: Language, now: int) -> dict[str, Any]:
