@@ -31,9 +31,10 @@ from oncemore.adapters.entries import (
     WorkspaceEntry,
 )
 from oncemore.adapters.errors import ConfigurationRefused
-from oncemore.adapters.limits_section import STRICT, BudgetsSection, Span
+from oncemore.adapters.limits_section import STRICT, BudgetsSection, RetentionSection, Span
 from oncemore.adapters.mistakes import at, nearest
 from oncemore.adapters.wire import Wire
+from oncemore.engine.postgres import is_url, url_amiss
 from oncemore.rules.diagnostics import Diagnostic
 from oncemore.rules.source import Document
 
@@ -46,6 +47,14 @@ def _path(text: str) -> str:
         raise ValueError("a path is not empty and holds no NUL")
     if text.startswith("~"):
         raise ValueError("~ is not expanded here; write the whole path, or one relative to this file's folder")
+    return text
+
+
+def _journal(text: str) -> str:
+    if not is_url(text):
+        return _path(text)
+    if (amiss := url_amiss(text)) is not None:
+        raise ValueError(amiss)
     return text
 
 
@@ -83,6 +92,12 @@ def _chat(text: str) -> str:
     if not re.fullmatch("[A-Za-z0-9_-]{1,128}", text):
         raise ValueError("a chat is written as the Source names it: letters, digits, _ and -")
     return text
+
+
+def _lease(ms: int) -> int:
+    if ms < 1_000:
+        raise ValueError("a lease is 1s or longer; a worker that is only slow must not be taken for gone")
+    return ms
 
 
 def _base(text: str) -> str:
@@ -161,12 +176,14 @@ Variable = Annotated[str, AfterValidator(_variable)]
 Owner = Annotated[str, AfterValidator(_owner)]
 Name = Annotated[str, AfterValidator(_name)]
 Chat = Annotated[str, AfterValidator(_chat)]
+WrittenJournal = Annotated[str, AfterValidator(_journal)]
 WrittenPath = Annotated[str, AfterValidator(_path)]
 Base = Annotated[str, AfterValidator(_base)]
 ServerUrl = Annotated[str, AfterValidator(_server)]
 Url = Annotated[str, AfterValidator(_url)]
 Steps = Annotated[str, AfterValidator(_steps)]
 Scalar = Annotated[Any, BeforeValidator(_scalar)]
+Lease = Annotated[Span, AfterValidator(_lease)]
 
 
 class _Folder:
@@ -355,6 +372,12 @@ class _Workspace(_Written):
 class _Worker(_Written):
     poll: Span = 2_000
     observe_again: Span = 30_000
+    name: Name | None = None
+    lease: Lease = 15_000
+    batch: Annotated[int, Field(ge=1, lt=1001)] = 8
+
+    def placed(self) -> WorkerEntry:
+        return WorkerEntry(self.poll, self.observe_again, self.name, self.lease, self.batch)
 
 
 _USUAL = ServeEntry()
@@ -376,7 +399,7 @@ class _Serve(_Written):
 class OperatorsFile(_Written):
     """The whole file as it is written."""
 
-    journal: WrittenPath
+    journal: WrittenJournal
     policies: WrittenPath | None = None
     levels: WrittenPath | None = None
     runtimes: _Runtimes = _Runtimes()
@@ -386,6 +409,7 @@ class OperatorsFile(_Written):
     queue_patience: Span = 60 * 60_000
     worker: _Worker = _Worker()
     budgets: BudgetsSection = BudgetsSection()
+    retention: RetentionSection = RetentionSection()
     serve: _Serve = _Serve()
 
     def placed(self, file: Path, digest: str) -> Configuration:
@@ -395,16 +419,17 @@ class OperatorsFile(_Written):
         return Configuration(
             file=real / file.name,
             digest=digest,
-            journal=folder.at(self.journal),
+            journal=self.journal if is_url(self.journal) else folder.at(self.journal),
             policies=folder.maybe(self.policies),
             levels=folder.maybe(self.levels),
             runtimes=self.runtimes.placed(folder),
             workspaces=MappingProxyType({name: one.placed(folder) for name, one in self.workspaces.items()}),
-            worker=WorkerEntry(self.worker.poll, self.worker.observe_again),
+            worker=self.worker.placed(),
             queue_patience=self.queue_patience,
             reviews=self.reviews,
             sources=MappingProxyType({name: one.placed(folder) for name, one in self.sources.items()}),
             budgets=self.budgets.placed(),
+            keep_texts=self.retention.texts,
             serve=self.serve.placed(),
         )
 

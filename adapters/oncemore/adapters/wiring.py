@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from oncemore.adapters import native_log
 from oncemore.adapters.configuration import Configuration, RuntimeEntry, SourceEntry, WorkspaceEntry, load_configuration
 from oncemore.adapters.errors import ConfigurationRefused
 from oncemore.adapters.grants import ConfiguredGrants
@@ -22,9 +23,12 @@ from oncemore.engine import commands, events, intake, levels
 from oncemore.engine.commands import Command, command
 from oncemore.engine.context import Context, Settings
 from oncemore.engine.crashpoints import Checkpoint, unobserved
+from oncemore.engine.gauges import Gauges, gauges
 from oncemore.engine.journal import Journal, system_clock
+from oncemore.engine.leases import Terms, leases
 from oncemore.engine.observing import SILENT, Observer
 from oncemore.engine.ports import Capacity, GrantRef, Ports, Runtime, Source
+from oncemore.engine.retention import Retention
 from oncemore.engine.rulebook import Rulebook
 from oncemore.engine.tables import Request, Session
 from oncemore.rules.levels import load_levels
@@ -116,6 +120,19 @@ class House:
                 attachments=event.attachments,
             )
             return Arrived("new", self._taken_in(session, arrival, asked))
+
+    def retention(self) -> Retention | None:
+        """What drops texts that have had their time, the logs of runtimes with them; None where all are kept."""
+        keep = self.configuration.keep_texts
+        if keep is None:
+            return None
+        homes = [entry.home for entry in self.configuration.runtimes.values()]
+        return Retention(self.journal, keep, lambda before: native_log.drop_in(homes, before))
+
+    def gauges(self) -> Gauges:
+        """What stands in the journal, in numbers. The calling thread is connected."""
+        configuration = self.configuration
+        return gauges(configuration.budgets, configuration.reviews, self.journal.now().ms)
 
     def _taken_in(self, session: str, arrival: intake.Arrival, asked: Command | None) -> str:
         if asked is None:
@@ -242,6 +259,7 @@ def context(
         spread={name: one.capacity.spread for name, one in configuration.runtimes.items() if one.capacity is not None},
         budgets=configuration.budgets,
     )
+    terms = Terms(configuration.worker.name, configuration.worker.lease, configuration.worker.batch)
     return Context(
         journal=house.journal,
         ports=watched(house.ports, observer),
@@ -249,6 +267,7 @@ def context(
         settings=settings,
         checkpoint=checkpoint,
         observer=observer,
+        leases=leases(house.journal, terms),
     )
 
 

@@ -10,6 +10,7 @@ from oncemore.engine import events
 from oncemore.engine.crashpoints import Checkpoint, unobserved
 from oncemore.engine.errors import PortError
 from oncemore.engine.journal import Journal
+from oncemore.engine.leases import Leases, OneWorker
 from oncemore.engine.limits import Budgets
 from oncemore.engine.observing import SILENT, Observer
 from oncemore.engine.ports import Ports, Runtime, Source
@@ -50,6 +51,7 @@ class Context:
     settings: Settings = field(default_factory=Settings)
     checkpoint: Checkpoint = unobserved
     observer: Observer = SILENT
+    leases: Leases = field(default_factory=OneWorker)
     process: Process = field(default_factory=Process.current)
     ticks: Callable[[], float] = lambda: time.monotonic() * 1000
     """Milliseconds that pass while this process watches, whatever the system clock is set to."""
@@ -78,7 +80,7 @@ class Context:
 
 
 def lock(session: str) -> Session:
-    """Take the Session's row for this transaction, and read it. A write to it is a lock on SQLite."""
+    """Take the Session's row for this transaction, and read it. A write to it is a lock on either database."""
     Session.update(fence=Session.fence + 1).where(Session.id == session).execute()
     row = Session.get_by_id(session)
     assert isinstance(row, Session)

@@ -95,9 +95,11 @@ def answer_commands(context: Context) -> None:
         .order_by(Delivery.frozen_at)
     )
     for delivery in list(waiting):
-        with context.journal.transaction():
-            look(delivery.request)
-        deliver(context, delivery)
+        with context.leases.session(Request.get_by_id(delivery.request).session) as held:
+            if held:
+                with context.journal.transaction():
+                    look(delivery.request)
+                deliver(context, delivery)
 
 
 def deliver(context: Context, delivery: Delivery) -> bool:

@@ -5,9 +5,11 @@ OncemoreError
 ├── EngineFault         E102  an evaluation broke an invariant
 ├── JournalError        E2xx
 │   ├── JournalRefused      E201  folder, file or second writer refused
+│   │   └── JournalInterrupted  E206  the server broke it off; the same may be tried again
 │   ├── Conflict            E202  same identity, other content
 │   ├── FactsChanged        E203  the journal moved between decision and transaction
-│   └── NotFound            E204
+│   ├── NotFound            E204
+│   └── LeaseLost           E205  another worker works on the Session now
 └── PortError           E3xx  the outside could not be read or told; its facts become unknown
     ├── Unreadable          E301
     ├── Busy                E302  somebody else holds the native writer lock
@@ -67,6 +69,19 @@ class NotFound(JournalError):
     """Nothing of that name is in the journal."""
 
     code = "E204"
+
+
+class LeaseLost(JournalError):
+    """Another worker has taken the Session over. Whoever held it before can write nothing for it any more."""
+
+    code = "E205"
+
+
+class JournalInterrupted(JournalRefused):
+    """The database server broke the work off: it was not reached, or two units of work waited for each other. Nothing
+    was written; the same may be tried again."""
+
+    code = "E206"
 
 
 class PortError(OncemoreError):

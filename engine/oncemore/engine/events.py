@@ -11,12 +11,13 @@ import json
 from typing import Any
 
 from oncemore.engine.errors import NotFound
+from oncemore.engine.locks import locking
 from oncemore.engine.tables import Event, Request
 
 
 def append(request: str, kind: str, at: int, **body: Any) -> None:
     """Add one event. Call it inside the transaction that does what the event says. Bodies hold digests, never texts."""
-    row = Request.select(Request.head, Request.events).where(Request.id == request).get()
+    row = locking(Request.select(Request.id, Request.head, Request.events).where(Request.id == request)).get()
     text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     digest = _digest(request, row.events + 1, at, kind, text, row.head)
     Event.insert(

@@ -44,7 +44,8 @@ def _step(context: Context, request: str) -> bool:
     row = Request.get_by_id(request)
     session = Session.get_by_id(row.session)
     if session.active_turn is not None:
-        # One worker takes one Request at a time: a Turn that is active here was left behind by an ended process.
+        # A Session is one worker's at a time, who takes one Request at a time: a Turn that is active here was left
+        # behind by an ended process, or by a worker that can write nothing for it any more.
         turn = Turn.get_by_id(session.active_turn)
         changed = reconciliation.reconcile(context, turn)
         if not changed and turn.request != request:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Generic, TypeVar
 
-from oncemore.engine.errors import JournalRefused
+from oncemore.engine.errors import JournalInterrupted, JournalRefused
 from oncemore.engine.journal import Journal
 
 Result = TypeVar("Result")
@@ -104,10 +104,20 @@ class GroupCommit:
         else:
             self.commits += 1
         for part, result, failure in outcomes:
+            if isinstance(failure, JournalInterrupted):
+                # Two groups may wait for each other's Sessions, and one gives way; alone nobody waits so.
+                result, failure = self._alone(part)
             if failure is None:
                 part.done.set_result(result)
             else:
                 part.done.set_exception(failure)
+
+    def _alone(self, part: _Part[Any]) -> tuple[Any, BaseException | None]:
+        try:
+            self._journal.reconnect()
+        except JournalRefused as error:
+            return None, error
+        return self._outcome(part)
 
     def _outcome(self, part: _Part[Any]) -> tuple[Any, BaseException | None]:
         try:

@@ -70,4 +70,6 @@ def _exactly(left: Mapping[str, str], kind: str) -> str:
     except UnicodeEncodeError:
         # It could not be kept as it is, and another text is not what the runtime holds.
         raise OtherThanDecided("what an earlier try left is no text that can be written down") from None
+    if "\0" in text:
+        raise OtherThanDecided("what an earlier try left is no text that can be written down")
     return text

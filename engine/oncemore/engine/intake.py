@@ -15,9 +15,10 @@ from typing import Literal
 import peewee as pw
 
 from oncemore.engine import budgets, events, prompts, queueing, texts
-from oncemore.engine.context import wake
+from oncemore.engine.context import lock, wake
 from oncemore.engine.errors import Conflict, NotFound
 from oncemore.engine.journal import Journal
+from oncemore.engine.locks import locking, one_at_a_time
 from oncemore.engine.ports import GrantRef
 from oncemore.engine.process import Process
 from oncemore.engine.tables import Advice, Attempt, Delivery, Request, Session, StartIntent, Turn
@@ -60,8 +61,10 @@ def open_session(journal: Journal, grant: GrantRef, *, runtime: str, home: str, 
         Conflict: the conversation is bound to another workspace, or its Session is closed.
     """
     with journal.transaction():
+        # Two first messages of a conversation may come in the same moment, or one while its people leave it.
+        one_at_a_time(f"conversation\0{source}\0{conversation}")
         now = journal.advance_clock().ms
-        every = list(Session.select().where(Session.source == source, Session.conversation == conversation))
+        every = list(locking(Session.select().where(Session.source == source, Session.conversation == conversation)))
         found = next((one for one in every if one.left_at is None), None)
         session = _session_id(source, conversation, len(every)) if found is None else str(found.id)
         if found is None:
@@ -141,10 +144,10 @@ def accept(
     _check_text(arrival.text)
     with journal.transaction():
         now = journal.advance_clock().ms
-        _lock(session)
+        row = lock(session)
         if (before := again(session, arrival)) is not None:
             return before
-        if Session.get_by_id(session).state == "closed":
+        if row.state == "closed":
             raise Conflict(f"the Session {session} is closed")
         queueing.expire(session, now)
         if queueing.people(session).count() >= queueing.PLACES:
@@ -211,7 +214,6 @@ def stop(journal: Journal, request: str, origin: Literal["user", "operator", "sy
     with journal.transaction():
         now = journal.advance_clock().ms
         row = _open_request(request)
-        _lock(row.session)
         target = Session.get_by_id(row.session).active_turn
         if target is not None and Turn.get_by_id(target).request != request:
             target = None
@@ -242,7 +244,6 @@ def release(journal: Journal, request: str, why: str, *, saw: Saw | None = None,
     with journal.transaction():
         now = journal.advance_clock().ms
         row = _open_request(request, ended_too=saw is not None or close)
-        _lock(row.session)
         if saw in ("delivered", "not-delivered"):
             _settle_delivery(request, saw, now)
         elif saw in ("ran", "did-not-run"):
@@ -260,8 +261,7 @@ def opt_out(journal: Journal, request: str) -> None:
     """The person or tenant does not want recoveries of this Request."""
     with journal.transaction():
         now = journal.advance_clock().ms
-        row = _open_request(request)
-        _lock(row.session)
+        _open_request(request)
         Request.update(opted_out=True).where(Request.id == request).execute()
         _due_now(request, now)
         events.append(request, "opted_out", now)
@@ -276,10 +276,9 @@ def close_session(journal: Journal, session: str) -> None:
     """
     with journal.transaction():
         now = journal.advance_clock().ms
-        row = Session.get_or_none(Session.id == session)
-        if row is None:
+        if not Session.select().where(Session.id == session).exists():
             raise NotFound(f"there is no Session {session}")
-        _lock(session)
+        row = lock(session)
         queueing.expire(session, now)
         if row.active_turn is not None or queueing.people(session).exists():
             raise Conflict(f"the Session {session} still has work; stop it first")
@@ -300,17 +299,22 @@ def _check_text(text: str) -> None:
         text.encode()
     except UnicodeEncodeError as error:
         raise Conflict(f"the message has a character that is not Unicode text, at position {error.start}") from None
-
-
-def _lock(session: str) -> None:
-    """Take the Session's row: with one immediate transaction at a time, a write to it is enough on SQLite."""
-    Session.update(fence=Session.fence + 1).where(Session.id == session).execute()
+    if "\0" in text:
+        raise Conflict(f"the message has a NUL character, which cannot be kept, at position {text.index(chr(0))}")
 
 
 def _open_request(request: str, *, ended_too: bool = False) -> Request:
-    row = Request.get_or_none(Request.id == request)
-    if row is None:
+    """The Request as it stands now that its Session is locked.
+
+    Raises:
+        NotFound: there is none.
+        Conflict: it has ended.
+    """
+    session = Request.select(Request.session).where(Request.id == request).scalar()
+    if session is None:
         raise NotFound(f"there is no Request {request}")
+    lock(session)
+    row = Request.get_by_id(request)
     if row.state != "open" and not ended_too:
         raise Conflict(f"the Request {request} is already {row.state}")
     assert isinstance(row, Request)

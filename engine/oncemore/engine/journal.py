@@ -1,15 +1,11 @@
-"""How is the journal opened, locked and timed?
+"""How is the journal opened, and how is it timed?
 
-One SQLite file with one writing worker. Every unit of work is one immediate transaction: SQLite then has one writer at
-a time, which is what locking the Session's row means here.
+It stands in one SQLite file with one worker, or on a PostgreSQL server with any number of them. Every unit of work is
+one transaction.
 """
 
 from __future__ import annotations
 
-import fcntl
-import os
-import stat
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +14,10 @@ from pathlib import Path
 
 import peewee as pw
 
-from oncemore.engine.errors import JournalRefused
+from oncemore.engine import postgres
+from oncemore.engine.errors import JournalInterrupted, JournalRefused
+from oncemore.engine.postgres import PostgresServer
+from oncemore.engine.sqlite_file import SqliteFile
 from oncemore.engine.tables import Clock, database
 
 BACKWARDS_TOLERANCE_MS = 5_000
@@ -47,54 +46,45 @@ class Journal:
     """The opened journal.
 
     Args:
-        path: the database file; its folder is made with mode 0700.
+        place: the database file, whose folder is made with mode 0700; or the URL of a database on PostgreSQL, without a
+            password.
         clock: the time in milliseconds; a fake one in tests.
-        worker: take the worker's lock; a second worker on the same file is refused.
+        worker: a worker opens it; a second one on the same file is refused.
 
     Raises:
-        JournalRefused: the folder or file cannot be used, is open to others, another worker holds it, or this process
-            has a journal open already: the tables know one at a time.
+        JournalRefused: folder, file or server cannot be used, what is private is open to others, another worker holds
+            the file, or this process has a journal open already: the tables know one at a time.
     """
 
-    def __init__(self, path: Path, *, clock: Callable[[], int] = system_clock, worker: bool = False) -> None:
+    def __init__(self, place: Path | str, *, clock: Callable[[], int] = system_clock, worker: bool = False) -> None:
         self.clock = clock
-        _folder(path.parent)
-        # One file has one lock, whatever name it is reached by.
-        self.path = path = path.resolve()
-        # SQLite lets those who wait for it starve each other; the threads of one process go one after another instead.
-        self._writing = threading.RLock()
-        self._lock = _hold(path.with_name(path.name + ".worker")) if worker else None
-        old = os.umask(0o077)
+        self._store = PostgresServer(str(place)) if postgres.is_url(place) else SqliteFile(Path(place), worker=worker)
+        self.place = self._store.place
+        self._database = self._store.database
         try:
-            for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
-                if file.exists():
-                    _private(file, 0o600)
             if database.obj is not None and not database.is_closed():
                 raise JournalRefused("this process has a journal open already; close it first")
-            self._database = pw.SqliteDatabase(
-                str(path),
-                pragmas={"journal_mode": "wal", "synchronous": "full", "foreign_keys": 1, "busy_timeout": 10_000},
-                autoconnect=False,
-            )
             database.initialize(self._database)
-            self._database.connect()
-            self._migrate()
-        except (pw.DatabaseError, OSError) as error:
+            with self._store.private():
+                self._database.connect()
+                self._migrate()
+        except (pw.PeeweeException, OSError) as error:
             self.close()
-            raise JournalRefused(f"the journal {path} cannot be used: {error}") from error
+            raise JournalRefused(f"the journal {self.place} cannot be used: {postgres.words(error)}") from error
         except BaseException:
             self.close()
             raise
-        finally:
-            os.umask(old)
+
+    @property
+    def server(self) -> PostgresServer | None:
+        """The server, where the journal stands on one."""
+        return self._store if isinstance(self._store, PostgresServer) else None
 
     def close(self) -> None:
         """Close the database and give the worker's lock back."""
-        if hasattr(self, "_database") and not self._database.is_closed():
+        if database.obj is self._database and not self._database.is_closed():
             self._database.close()
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        self._store.close()
 
     @contextmanager
     def connected(self) -> Iterator[None]:
@@ -109,27 +99,69 @@ class Journal:
         try:
             self._database.connect()
         except pw.DatabaseError as error:
-            raise JournalRefused(f"the journal {self.path} cannot be used: {error}") from error
+            raise JournalRefused(f"the journal {self.place} cannot be used: {postgres.words(error)}") from error
         try:
             yield
         finally:
             self._database.close()
 
+    def reconnect(self) -> None:
+        """Give the calling thread a new connection in the place of one that broke.
+
+        Raises:
+            JournalInterrupted: the server cannot be reached.
+        """
+        if self.server is None:
+            return
+        try:
+            self.server.renew()
+        except pw.PeeweeException as error:
+            raise JournalInterrupted(f"the journal {self.place} cannot be reached: {postgres.words(error)}") from error
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """One unit of work that no other writer interleaves with; rolled back whole on any exception.
+        """One unit of work, rolled back whole on any exception.
 
-        The calling thread is `connected`.
+        On SQLite no other writer interleaves with it; on PostgreSQL nobody does who locks the same Session. The calling
+        thread is `connected`.
 
         Raises:
             JournalRefused: the database could not be written: its disk is full, it is read-only, or somebody keeps it
                 locked.
+            JournalInterrupted: the server broke it off; nothing was written, and the same may be tried again.
+            LeaseLost: the thread's lease is another worker's now; nothing was written.
+        """
+        outermost = not self._database.in_transaction()
+        try:
+            with self._store.transaction():
+                yield
+        except pw.PeeweeException as error:
+            refusal = self._store.refusal(error)
+            if refusal is None:
+                raise
+            raise refusal from error
+        if outermost and self.server is not None:
+            self.server.keep()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Everything that is read inside is of one moment, whatever is committed meanwhile. Nothing is written in it.
+
+        The calling thread is `connected`, and in no transaction.
+
+        Raises:
+            JournalRefused: the database cannot be read.
         """
         try:
-            with self._writing, self._database.atomic("IMMEDIATE"):
+            with self._database.atomic():
+                if self.server is not None:
+                    self._database.execute_sql("set transaction isolation level repeatable read, read only")
                 yield
-        except pw.OperationalError as error:
-            raise JournalRefused(f"the journal {self.path} cannot be written: {error}") from error
+        except pw.PeeweeException as error:
+            refusal = self._store.refusal(error)
+            if refusal is None:
+                raise
+            raise refusal from error
 
     def now(self) -> Moment:
         """The time; stored inside a transaction by `advance_clock`, so that it never runs backwards over a restart."""
@@ -140,43 +172,25 @@ class Journal:
     def advance_clock(self) -> Moment:
         """Like `now`, and keep it as the journal's last time. Call it inside a transaction."""
         moment = self.now()
-        Clock.update(last=moment.ms).where(Clock.last < moment.ms).execute()
+        if self.server is None:
+            Clock.update(last=moment.ms).where(Clock.last < moment.ms).execute()
+        else:
+            # A row that everybody writes must not stay locked until a transaction ends: it is kept behind the commit.
+            self.server.note(moment.ms)
         return moment
 
     def _migrate(self) -> None:
         from playhouse.migrations import Runner
 
-        with self._database.atomic("IMMEDIATE"):
-            Runner(self._database, directory=str(Path(__file__).parent / "migrations")).up()
-
-
-def _folder(folder: Path) -> None:
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise JournalRefused(f"the data folder {folder} cannot be made: {error.strerror}") from error
-    _private(folder, 0o700)
-
-
-def _private(path: Path, mode: int) -> None:
-    status = path.stat()
-    found = stat.S_IMODE(status.st_mode)
-    if mode == 0o600 and not stat.S_ISREG(status.st_mode):
-        raise JournalRefused(f"{path} is no file; the journal needs a file of its own there")
-    if found & ~mode:
-        raise JournalRefused(
-            f"{path} is open to others (mode {found:04o}); the journal holds people's texts. Run: chmod {mode:o} {path}"
-        )
-
-
-def _hold(path: Path) -> int:
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise JournalRefused(f"the worker's lock {path} cannot be taken: {error.strerror}") from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(descriptor)
-        raise JournalRefused(f"another worker works on {path.with_suffix('')}; one file has one worker") from error
-    return descriptor
+        with self._store.migrating():
+            runner = Runner(self._database, directory=str(Path(__file__).parent / "migrations"))
+            found = runner.status()
+            unknown = [one.name for one in found if one.path is None]
+            if unknown:
+                raise JournalRefused(
+                    f"the journal {self.place} was made by a newer Oncemore, which knows {', '.join(unknown)}; "
+                    "install that one, or put back the copy from before the upgrade"
+                )
+            # Whoever may only read and write rows is not asked for the right to make tables.
+            if any(one.applied is None for one in found):
+                runner.up()

@@ -55,7 +55,8 @@ def record(
         return
     for digest, body in context.rules.bundles.items():
         if not Bundle.select().where(Bundle.digest == digest).exists():
-            Bundle.insert(digest=digest, body=body).execute()
+            # Another worker may keep it in the same moment.
+            Bundle.insert(digest=digest, body=body).on_conflict_ignore().execute()
     DecisionPass.insert(
         id=key,
         request=request,

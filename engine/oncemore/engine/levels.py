@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from oncemore.engine.errors import Conflict
+from oncemore.engine.locks import one_at_a_time
 from oncemore.engine.tables import Decision, LevelChange, Request
 
 LEVELS: Final = ("off", "shadow", "advise", "enforce")
@@ -19,6 +20,7 @@ DEFAULT: Final = "shadow"
 
 def fill(levels: Mapping[str, str], at: int) -> None:
     """Take the levels of a file into a journal that holds none yet. Call it inside a transaction."""
+    one_at_a_time("levels")
     if LevelChange.select().exists():
         return
     for policy, level in sorted(levels.items()):

@@ -103,8 +103,8 @@ def parse(answer: str, word: str) -> Response:
 
 
 def _storable(text: str) -> str:
-    """The text with what cannot be written as UTF-8, half a surrogate pair, replaced by the replacement character."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    """The text with what cannot be kept, half a surrogate pair or NUL, replaced by the replacement character."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").replace("\0", "\ufffd")
 
 
 def redact(text: str) -> str:

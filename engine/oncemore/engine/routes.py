@@ -20,11 +20,11 @@ def may_look(name: str, request: str, spread: int = SPREAD) -> bool:
         spread: for how long nobody else looks, milliseconds.
     """
     at = Clock.select(Clock.last).scalar()
-    with database.atomic("IMMEDIATE"):
-        row = Route.get_or_none(Route.name == name)
-        if row is not None and row.holder != request and at < row.next_look:
-            return False
-        Route.insert(name=name, holder=request, next_look=at + spread).on_conflict(
-            conflict_target=[Route.name], update={Route.holder: request, Route.next_look: at + spread}
-        ).execute()
-    return True
+    # One statement, so that of two who look at the same moment one is told no.
+    taken = Route.insert(name=name, holder=request, next_look=at + spread).on_conflict(
+        conflict_target=[Route.name],
+        update={Route.holder: request, Route.next_look: at + spread},
+        where=(Route.holder == request) | (Route.next_look <= at),
+    )
+    with database.atomic():
+        return bool(taken.as_rowcount().execute())

@@ -338,6 +338,31 @@ class InboxReply(Row):
         table_name = "inbox_reply"
 
 
+class RunningWorker(Row):
+    """A worker on a server, taken for gone after `until`, by the server's clock."""
+
+    id = pw.BigAutoField()
+    name = pw.TextField()
+    host = pw.TextField()
+    boot = pw.TextField()
+    pid = pw.BigIntegerField()
+    pid_started = pw.BigIntegerField()
+    started_at = pw.BigIntegerField()
+    until = pw.BigIntegerField()
+
+    class Meta:
+        table_name = "worker"
+
+
+class Lease(Row):
+    """A Session in the hand of one worker on a server; the token is never given again."""
+
+    token = pw.BigAutoField()
+    session = pw.TextField(unique=True)
+    worker = pw.BigIntegerField(index=True)
+    taken_at = pw.BigIntegerField()
+
+
 class ApiKey(Row):
     """A key to the service. The secret itself is nowhere: `digest` is its HMAC under the pepper. `scopes` are words."""
 
@@ -477,6 +502,8 @@ ROWS: tuple[type[Row], ...] = (
     LevelChange,
     InboxMessage,
     InboxReply,
+    RunningWorker,
+    Lease,
     ApiKey,
     PostedMessage,
     PostedPass,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,10 @@ from oncemore.adapters.api.app import application
 from oncemore.adapters.api.keys import SCOPES, Scope
 from oncemore.adapters.api.service import Service
 from oncemore.adapters.api.serving import listen, server_of
+from oncemore.engine.rulebook import Rulebook
+from oncemore.engine.tables import ROWS
+from oncemore.rules.loading import load_policies
+from oncemore.rules.shipped import shipped_policies
 
 NOON = 1_796_040_000_000
 """2026-11-30T12:00:00Z."""
@@ -62,7 +67,7 @@ class World:
         """One call; `json`, `content`, `headers` and `params` as httpx takes them."""
         headers = dict(more.pop("headers", {}))
         if key is not None:
-            headers.setdefault("authorization", f"Bearer {self.tokens.get(key, key)}")
+            headers.setdefault("authorization", f"Bearer {self.tokens.get(key, key)}".encode("latin-1"))
         if "content" in more:
             headers.setdefault("content-type", "application/json")
 
@@ -90,6 +95,12 @@ class World:
         return str(answer.json()["request"])
 
 
+@cache
+def shipped_rules() -> Rulebook:
+    """The shipped policies, tried with the engine once."""
+    return Rulebook(load_policies([shipped_policies()]))
+
+
 @contextmanager
 def opened(folder: Path, configuration: str = CONFIGURATION, clock: Clock | None = None) -> Iterator[World]:
     """A world in a folder."""
@@ -99,7 +110,7 @@ def opened(folder: Path, configuration: str = CONFIGURATION, clock: Clock | None
     file.write_text(configuration)
     file.chmod(0o600)
     with wiring.opened(file, clock=clock) as house:
-        service = Service(house, wiring.rulebook(house.configuration))
+        service = Service(house, shipped_rules())
         try:
             world = World(service, application(service, clock.ticks), clock)
             kinds: dict[str, tuple[Scope, ...]] = {"all": SCOPES, **{scope: (scope,) for scope in SCOPES}}
@@ -110,8 +121,10 @@ def opened(folder: Path, configuration: str = CONFIGURATION, clock: Clock | None
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with opened(tmp_path) as found:
+def world(tmp_path: Path, place: Path | str) -> Iterator[World]:
+    configuration = CONFIGURATION.replace("data/oncemore.db", f"'{place}'")
+    (tmp_path / "data").mkdir(mode=0o700, exist_ok=True)
+    with opened(tmp_path, configuration) as found:
         yield found
 
 
@@ -130,4 +143,11 @@ def served(service: Service) -> Iterator[str]:
         listening.close()
 
 
-Call = Callable[..., httpx.Response]
+def rows() -> dict[str, list[tuple[Any, ...]]]:
+    """Everything that the journal holds, but when keys were used last and what time it is."""
+    kept = {}
+    for row in ROWS:
+        if row.__name__ != "Clock":
+            found = row.select().dicts()
+            kept[row.__name__] = sorted(tuple(v for k, v in one.items() if k != "used_at") for one in found)
+    return kept

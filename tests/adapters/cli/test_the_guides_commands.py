@@ -58,6 +58,9 @@ def command_of(arguments: list[str]) -> tuple[click.Command, list[str]]:
     """A copy of the command that takes any path: what a page names need not be on this machine."""
     _, command, rest = cli.resolve_command(click.Context(cli), arguments)
     assert command is not None
+    if isinstance(command, click.Group) and rest:
+        _, within, rest = command.resolve_command(click.Context(command), rest)
+        command = within or command
     command = copy.copy(command)
     command.params = [copy.copy(one) for one in command.params]
     for parameter in command.params:

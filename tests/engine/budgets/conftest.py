@@ -27,12 +27,14 @@ class Office:
 
     Attributes:
         requests: by workspace, the Request whose Turn ended unfinished.
+        rules: the policies; None: the shipped ones, shared by all tests.
         first: what the model answers at first; None: it reports unfinished work.
     """
 
     def __init__(self, w: World, cleanup: ExitStack) -> None:
         self.w, self._cleanup = w, cleanup
         self.requests: dict[str, str] = {}
+        self.rules: Rulebook | None = None
         self.first: Callable[[ModelRequest], Script] | None = None
 
     def opens(
@@ -54,13 +56,18 @@ class Office:
             lines += f"  {name}: {{path: {folder}, owner: {owner}, level: workspace_write, revision: 1{fields}}}\n"
         w.configuration.write_text(text[:at] + "workspaces:\n" + lines)
         self.house = self._cleanup.enter_context(wiring.opened(w.configuration, clock=w.now, worker=True))
-        self.context = wiring.context(self.house, shipped_rulebook())
+        self.context = wiring.context(self.house, self.rules or shipped_rulebook())
         self.worker = Worker(self.context)
         w.inside = self.house
         for name in OWNERS:
             self.requests[name] = self.house.ask(name, "Write one.md and two.md.")
         self.works()
         return self
+
+    def close(self) -> None:
+        """Let another one open the house."""
+        self.w.inside = None
+        self._cleanup.close()
 
     def works(self, later: int = 0) -> None:
         """Everything that is due after so many milliseconds."""

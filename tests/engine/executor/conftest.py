@@ -10,7 +10,7 @@ from tests.engine.executor.world import KEY, World, world
 
 
 @pytest.fixture
-def w(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+def w(tmp_path: Path, place: Path | str, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     monkeypatch.setenv(KEY, "none")
-    with world(tmp_path) as made:
+    with world(tmp_path, place) as made:
         yield made

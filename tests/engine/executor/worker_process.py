@@ -102,11 +102,11 @@ def _work(
         with wiring.opened(file, clock=lambda: time.time_ns() // 1_000_000 + offset, worker=True) as house:
             own = house.configuration.policies is not None
             rulebook = wiring.rulebook(house.configuration) if own else shipped_rulebook()
-            worker = Worker(wiring.context(house, rulebook, checkpoint))
-            for each in offsets:
-                offset = each
-                while worker.run_due():
-                    pass
+            with Worker(wiring.context(house, rulebook, checkpoint)) as worker:
+                for each in offsets:
+                    offset = each
+                    while worker.run_due():
+                        pass
     except BaseException:
         told.send(traceback.format_exc())
         raise

@@ -18,6 +18,8 @@ from pathlib import Path
 from threading import Event
 from typing import Any, cast
 
+import psycopg
+from psycopg.rows import dict_row
 from tests.engine.executor.worker_process import WorkerProcess
 
 from oncemore.adapters import wiring
@@ -28,6 +30,7 @@ from oncemore.adapters.demo.model import Hang, ModelRequest, Say, Script, Script
 from oncemore.adapters.inbox import Inbox
 from oncemore.engine.crashpoints import Checkpoint, unobserved
 from oncemore.engine.ports import Profile, SessionView, Source, Thread, Workspace
+from oncemore.engine.postgres import is_url
 from oncemore.engine.rulebook import Rulebook
 from oncemore.engine.worker import Worker
 from oncemore.rules.case import Evidence, Reading
@@ -77,6 +80,7 @@ class World:
     Attributes:
         program: of Codex; None takes the real one.
         owner: of the workspace.
+        journal: where it stands, as the configuration says it.
         entries: what else stands in the configuration: lines at its `top` and of its `runtimes`, and fields of `notes`.
     """
 
@@ -90,6 +94,7 @@ class World:
     inside: wiring.House | None = None
     program: Path | None = None
     owner: str = "ann"
+    journal: str = "data/oncemore.db"
     entries: dict[str, str] = field(default_factory=dict)
     running: list[WorkerProcess] = field(default_factory=list)
 
@@ -115,7 +120,7 @@ class World:
         capacity = f"{{url: '{self.model.url}/capacity', path: state, available: available, exhausted: exhausted}}"
         notes = f"path: {self.workspace}, owner: {self.owner}, level: {level}, revision: {revision}, role: {role}"
         self.configuration.write_text(
-            "journal: data/oncemore.db\nlevels: levels.yaml\n"
+            f"journal: {self.journal}\nlevels: levels.yaml\n"
             f"{'' if self.policies is None else f'policies: {self.policies}' + chr(10)}"
             f"{self.entries.get('top', '')}"
             f"runtimes:\n  codex:\n    home: codex\n    environment: [{KEY}]\n{binary}    capacity: {capacity}\n"
@@ -183,7 +188,8 @@ class World:
                 context.ticks = ticks
             self.inside = house
             try:
-                yield Worker(context)
+                with Worker(context) as worker:
+                    yield worker
             finally:
                 self.inside = None
 
@@ -205,7 +211,11 @@ class World:
         return process
 
     def rows(self, sql: str, *parameters: object) -> list[dict[str, Any]]:
-        """Straight from the file, by nobody's code but sqlite's."""
+        """Straight from the database, by nobody's code but its own."""
+        if is_url(self.journal):
+            with psycopg.connect(self.journal, row_factory=dict_row) as server:
+                said = sql.replace("%", "%%").replace("?", "%s")
+                return server.execute(said, parameters).fetchall()  # type: ignore[arg-type]
         connection = sqlite3.connect(f"file:{self.folder / 'data' / 'oncemore.db'}?mode=ro", uri=True)
         try:
             connection.row_factory = sqlite3.Row
@@ -261,12 +271,12 @@ class _Hesitant:
 
 
 @contextmanager
-def world(folder: Path) -> Iterator[World]:
+def world(folder: Path, journal: Path | str = "data/oncemore.db") -> Iterator[World]:
     """A world in an empty folder; every process of it is ended afterwards."""
     folder.chmod(0o755)
     plot, release = Plot(), Event()
     with ScriptedModel(plot) as model:
-        made = World(folder, model, plot, release)
+        made = World(folder, model, plot, release, journal=str(journal))
         made.workspace.mkdir()
         write_config(folder / "codex", model.base_url, KEY)
         made.configure()

@@ -22,9 +22,9 @@ OVER = TAKEN_IN + queueing.PATIENCE
 class Line:
     """A Session, and a clock that is set."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, place: Path | str) -> None:
         self.now = TAKEN_IN
-        self.journal = Journal(folder / "data" / "oncemore.db", clock=lambda: self.now)
+        self.journal = Journal(place, clock=lambda: self.now)
         self.session = intake.open_session(
             self.journal, GRANT, runtime="codex", home="/h", source="inbox", conversation="c"
         )
@@ -40,8 +40,8 @@ class Line:
 
 
 @pytest.fixture
-def line(tmp_path: Path) -> Iterator[Line]:
-    made = Line(tmp_path)
+def line(place: Path | str) -> Iterator[Line]:
+    made = Line(place)
     yield made
     made.journal.close()
 

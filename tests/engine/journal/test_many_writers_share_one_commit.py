@@ -15,8 +15,8 @@ from oncemore.engine.tables import Route
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    made = Journal(tmp_path / "data" / "oncemore.db")
+def journal(place: Path | str) -> Iterator[Journal]:
+    made = Journal(place)
     yield made
     made.close()
 

@@ -17,8 +17,8 @@ GRANT = GrantRef("notes", "ann", "workspace_write", 1, Workspace("/srv/notes", 1
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    opened = Journal(tmp_path / "data" / "oncemore.db", clock=lambda: 1_000_000)
+def journal(place: Path | str) -> Iterator[Journal]:
+    opened = Journal(place, clock=lambda: 1_000_000)
     yield opened
     opened.close()
 

@@ -20,8 +20,8 @@ def answer(value: Any, status: int = 200, headers: dict[str, str] | None = None)
 
 
 def written(value: Any) -> bytes:
-    """The bytes of a value."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
+    """The bytes of a value, ending in a newline, which terminals like."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8") + b"\n"
 
 
 def tagged(request: Request, value: Any) -> Response:

@@ -68,7 +68,7 @@ def routes(service: Service) -> list[Route]:
         case = case_of(load(await request.body()), service.clock())
         rules = service.rules
         judged = _judged(rules, case, asked, await _levels(service, rules, asked))
-        content = judged.json()
+        content = judged.json() + "\n"
         if asked.store:
             await service.write(lambda: keep(rules, judged, key_of(request).id, service.clock()))
         request.scope["state"]["quiet"] = not asked.store
@@ -181,7 +181,7 @@ async def _array(rules: Rulebook, cases: list[Case], asked: _Asked, at: Mapping[
         yield opening + _judged(rules, case, asked, at).json()
         opening = ","
         await asyncio.sleep(0)  # others are served between two cases
-    yield "]" if cases else "[]"
+    yield "]\n" if cases else "[]\n"
 
 
 async def _lines(

@@ -8,6 +8,7 @@ people what it waits for, without it.
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -81,7 +82,7 @@ def reading(service: Service) -> APIRouter:
         """Counters and times, as Prometheus reads them."""
         if service.metrics is None:
             raise NoRoute("nothing is measured here")
-        content, media_type = service.metrics()
+        content, media_type = await service.read(service.metrics)
         return Response(content, headers={"content-type": media_type})
 
     @router.get(
@@ -92,7 +93,7 @@ def reading(service: Service) -> APIRouter:
     async def error_page(code: str) -> Response:
         """What a code means, and what to do."""
         page = shipped_pages() / f"{code}.md"
-        if not (code.isascii() and code.isalnum() and len(code) < 10 and page.is_file()):
+        if not re.fullmatch("[A-Z][0-9]{3}", code, re.ASCII) or not page.is_file():
             raise NoRoute("there is no page of that code")
         return Response(page.read_text("utf-8"), media_type="text/markdown")
 
@@ -110,8 +111,14 @@ async def _journal(service: Service) -> Check:
 
 
 def _rules(service: Service) -> Check:
-    count = len(service.rules.names)
-    return _check("rules", count > 0, f"{count} policies, {service.rules.digest}")
+    count, trouble = len(service.rules.names), service.rules.trouble
+    says = f"{count} policies, {service.rules.digest}"
+    if trouble is not None:
+        # The last good set decides. The whole text, which may hold paths, is for who edits the files.
+        says += (
+            f"; what stands in their folder now cannot be used ({trouble.partition(':')[0]}), `oncemore check` says why"
+        )
+    return _check("rules", count > 0 and trouble is None, says, needed=count == 0)
 
 
 def _worker(service: Service) -> Check:

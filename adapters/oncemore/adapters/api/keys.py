@@ -199,7 +199,7 @@ def _key(row: ApiKey) -> Key:
 
 def pepper_file(configuration: Configuration) -> Path:
     """Where the pepper of a house's keys stands: beside its journal."""
-    return configuration.journal.parent / "pepper"
+    return configuration.data / "pepper"
 
 
 def pepper(path: Path) -> bytes:

@@ -78,6 +78,10 @@ class Metrics:
         """Spans are not counted."""
         yield
 
+    def told(self) -> tuple[bytes, str]:
+        """Everything, and its media type. The calling thread is connected to the journal."""
+        return exposition(self), CONTENT_TYPE
+
     def _of(self, counter: Counter, *labels: str) -> Counter:
         """The counter of these labels; looking it up at the library costs more than counting."""
         key = (id(counter), *labels)

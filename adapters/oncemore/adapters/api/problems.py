@@ -57,8 +57,7 @@ def problem(
     code: str, status: int, detail: str, mistakes: tuple[Mistake, ...] = (), headers: dict[str, str] | None = None
 ) -> Response:
     """A problem as an answer."""
-    content = json.dumps(document(code, status, detail, mistakes), separators=(",", ":"))
-    return Response(content, status, headers, media_type=MEDIA_TYPE)
+    return _sent(document(code, status, detail, mistakes), headers or {})
 
 
 def document(code: str, status: int, detail: str, mistakes: tuple[Mistake, ...] = ()) -> dict[str, Any]:
@@ -101,7 +100,12 @@ def refusal(error: Exception) -> Response:
         headers["retry-after"] = str(error.after)
     elif said["status"] == 503:
         headers["retry-after"] = "5"
-    return Response(json.dumps(said, separators=(",", ":")), said["status"], headers, media_type=MEDIA_TYPE)
+    return _sent(said, headers)
+
+
+def _sent(said: dict[str, Any], headers: dict[str, str]) -> Response:
+    content = json.dumps(said, separators=(",", ":")) + "\n"
+    return Response(content, said["status"], headers, media_type=MEDIA_TYPE)
 
 
 def parameter(name: str, detail: str, help: str | None = None) -> NotValid:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
+import peewee as pw
 from fastapi import APIRouter, Query, Request
 from pydantic import Field
 from starlette.responses import Response
@@ -33,6 +34,9 @@ from oncemore.engine.tables import PostedMessage
 from oncemore.engine.tables import Request as RequestRow
 
 State = Literal["open", "answered", "stopped", "superseded", "all"]
+TRIES: Final = 4
+"""How often a post is tried that others came before."""
+
 Saw = Literal["delivered", "not-delivered", "ran", "did-not-run"]
 
 
@@ -113,7 +117,7 @@ def acting(service: Service) -> APIRouter:
 
         With `message` the post can be repeated: the same content gives the same Request, other content is refused.
         """
-        accepted = await service.write(lambda: post(service, body))
+        accepted = await _posted(service, body)
         return answer(accepted, 200 if accepted["replayed"] else 201)
 
     @router.post("/v1/requests/{request}/stop", response_model=None, responses={200: {"model": Changed}, **refusals})
@@ -139,6 +143,16 @@ def acting(service: Service) -> APIRouter:
         return answer(await service.write(write))
 
     return router
+
+
+async def _posted(service: Service, new: NewRequest) -> dict[str, Any]:
+    for _ in range(TRIES - 1):
+        try:
+            return await service.write(lambda: post(service, new))
+        except pw.IntegrityError:
+            # Another process took the same message in, or the same place in the conversation; now it can be seen.
+            continue
+    return await service.write(lambda: post(service, new))
 
 
 def post(service: Service, new: NewRequest) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 from anyio import to_thread
@@ -16,6 +17,7 @@ from anyio import to_thread
 from oncemore.adapters.api.keys import Keys, pepper, pepper_file
 from oncemore.adapters.api.working import Work
 from oncemore.adapters.wiring import House
+from oncemore.engine.errors import JournalRefused
 from oncemore.engine.group_commit import GroupCommit
 from oncemore.engine.rulebook import Rulebook
 
@@ -33,7 +35,7 @@ class Service:
         rules: replaced as a whole when policies are loaded anew; take it once for each call.
         clock: milliseconds since the epoch.
         worker: what does what is due, where something does in this process.
-        metrics: what is measured and its media type, where something is.
+        metrics: what is measured and its media type, where something is; it reads the journal.
 
     Raises:
         ConfigurationRefused: the keys' pepper may not be used.
@@ -51,18 +53,23 @@ class Service:
     def close(self) -> None:
         """Write what waits, then write no more."""
         if self.keys.used:
-            self._commits.submit(self.keys.note_used)
+            self.note(self.keys.note_used)
         self._commits.close()
 
+    def replace_rules(self, rules: Rulebook) -> None:
+        """Decide by another set of policies from now on."""
+        self.rules = rules
+
     def note(self, work: Callable[[], object]) -> None:
-        """Write something that nobody waits for."""
-        self._commits.submit(work)
+        """Write something that nobody waits for, and that is no loss where nothing can be written."""
+        with suppress(JournalRefused):
+            self._commits.submit(work)
 
     async def read(self, work: Callable[[], Result]) -> Result:
-        """What `work` reads of the journal, in a thread that is connected to it."""
+        """What `work` reads of the journal, all of it of one moment, in a thread that is connected to it."""
 
         def connected() -> Result:
-            with self.house.journal.connected():
+            with self.house.journal.connected(), self.house.journal.snapshot():
                 return work()
 
         return await to_thread.run_sync(connected)

@@ -17,6 +17,7 @@ from oncemore.adapters.api.keys import SCOPES
 from oncemore.adapters.api.service import Service
 from oncemore.adapters.api.working import Work
 from oncemore.engine.context import Context
+from oncemore.engine.reloading import PolicyWatch
 from oncemore.engine.worker import Worker
 
 GRACE_SECONDS: Final = 10
@@ -28,6 +29,7 @@ def serve(
     context: Context,
     listening: socket.socket,
     *,
+    watch: PolicyWatch | None = None,
     stopping: Callable[[], None] = lambda: None,
     signals: bool = True,
 ) -> None:
@@ -36,11 +38,12 @@ def serve(
     Args:
         context: holds the journal's worker lock.
         listening: closed afterwards.
+        watch: follows the folder of policies.
         stopping: told of the first signal.
         signals: react to them; only the main thread can.
     """
     poll = service.house.configuration.worker.poll
-    work = service.worker = Work(service.house.journal, Worker(context, poll))
+    work = service.worker = Work(service.house.journal, Worker(context, poll, watch, service.house.retention()))
     server = server_of(service)
     work.start()
     try:

@@ -77,7 +77,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse, p
 
 def _deeper(value: Any, limit: int) -> bool:
     level = [value]
-    for _ in range(limit + 1):
+    for _ in range(limit):
         below: list[Any] = []
         for one in level:
             if type(one) is dict:

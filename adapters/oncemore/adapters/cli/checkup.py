@@ -188,7 +188,26 @@ def _workspaces(configuration: Configuration) -> Iterator[Finding]:
 
 
 def _journal(configuration: Configuration) -> Finding:
-    path = configuration.journal
+    place = configuration.journal
+    return _file(place) if isinstance(place, Path) else _server(place)
+
+
+def _server(url: str) -> Finding:
+    from oncemore.engine.postgres import look
+
+    try:
+        seen = look(url)
+    except OncemoreError as error:
+        return Finding("journal", "missing", _told(error), mend(str(error), url))
+    says = f"{url} on PostgreSQL {seen.version}"
+    if seen.amiss:
+        return Finding("journal", "missing", f"{says}: {seen.amiss}", mend(seen.amiss, url))
+    if not seen.made:
+        return Finding("journal", "ok", f"{says}; its tables are made at the first start")
+    return Finding("journal", "ok", f"{says}, with {seen.workers} worker{'' if seen.workers == 1 else 's'} at work")
+
+
+def _file(path: Path) -> Finding:
     try:
         if (says := in_the_way(path)) is not None:
             return Finding("journal", "missing", says, mend(says, path))
@@ -218,7 +237,7 @@ def _grants(configuration: Configuration, *, usable: bool) -> Iterator[Finding]:
     if not usable:
         yield Finding("grants", "skipped", "needs a journal that may be opened")
         return
-    if not configuration.journal.exists():
+    if not _made(configuration.journal):
         yield Finding("grants", "ok", "no conversation yet")
         return
     try:
@@ -226,6 +245,13 @@ def _grants(configuration: Configuration, *, usable: bool) -> Iterator[Finding]:
             yield from _grants_of(house, configuration)
     except OncemoreError as error:
         yield Finding("grants", "missing", _told(error), mend(str(error), configuration.journal))
+
+
+def _made(journal: Path | str) -> bool:
+    """Whether the journal is there already."""
+    from oncemore.engine.postgres import look
+
+    return journal.exists() if isinstance(journal, Path) else look(journal).made
 
 
 def _grants_of(house: House, configuration: Configuration) -> Iterator[Finding]:

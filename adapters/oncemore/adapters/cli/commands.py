@@ -45,7 +45,9 @@ WHERE: Mapping[str, str] = {
     "act": "allowance_commands",
     "breaker": "allowance_commands",
     "levels": "operator_commands",
+    "shadow": "hindsight_commands",
     "verify": "operator_commands",
+    "retention": "retention_commands",
 }
 """The module of each command, in the order in which help lists them."""
 

@@ -76,11 +76,16 @@ def work(once: bool, policies: Path | None, home: Path | None) -> None:
         watch = watched(house, policies)
         _note_what_lacks(house, home)
         progress = Progress(house.journal.now().ms)
-        poll = house.configuration.worker.poll
+        poll, retention = house.configuration.worker.poll, house.retention()
         if not once:
             output.note(f"working on {house.configuration.journal}; Ctrl-C stops")
-        with logged(), traced() as observer, _stopping_on_signals(stop), reading_again_on_hangup(watch):
-            worker = Worker(context(house, watch.rules, progress.checkpoint, observer), poll, watch)
+        with (
+            logged(),
+            traced() as observer,
+            _stopping_on_signals(stop),
+            reading_again_on_hangup(watch),
+            Worker(context(house, watch.rules, progress.checkpoint, observer), poll, watch, retention) as worker,
+        ):
             if once:
                 while worker.run_due(stop):
                     progress.tell()

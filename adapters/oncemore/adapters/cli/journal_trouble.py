@@ -14,7 +14,9 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
+from oncemore.adapters.cli import server_trouble
 from oncemore.engine.errors import JournalRefused
+from oncemore.engine.postgres import words
 
 LEAST_FREE = 1024 * 1024
 """Bytes that a disk has left when it is called full."""
@@ -26,7 +28,7 @@ _NAME = ("File name too long", "Not a directory", "File exists")
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
+def explained(place: Path | str) -> Iterator[None]:
     """What the database refuses inside is a `JournalRefused` that says what helps.
 
     Raises:
@@ -37,26 +39,30 @@ def explained(path: Path) -> Iterator[None]:
     try:
         yield
     except JournalRefused as error:
-        raise JournalRefused(with_help(str(error), path)) from error
+        raise type(error)(with_help(str(error), place)) from error
     except pw.DatabaseError as error:
         # The narrower kinds, such as a broken constraint, are mistakes of ours and stay what they are.
         if type(error) not in (pw.DatabaseError, pw.OperationalError):
             raise
-        raise JournalRefused(with_help(f"the journal {path} cannot be read: {error}", path)) from error
+        raise JournalRefused(with_help(f"the journal {place} cannot be read: {words(error)}", place)) from error
 
 
-def with_help(text: str, path: Path) -> str:
+def with_help(text: str, place: Path | str) -> str:
     """A failure's words with what helps, where that can be told from them or from what stands there now."""
-    mends = mend(text, path)
-    if not mends and "chmod" not in text:
+    mends = mend(text, place)
+    if isinstance(place, Path) and not mends and "chmod" not in text:
         with suppress(OSError):
-            seen = in_the_way(path) or (trouble(path) if path.exists() else None)
-            mends = f"{seen}; {mend(seen, path)}" if seen else ""
+            seen = in_the_way(place) or (trouble(place) if place.exists() else None)
+            mends = f"{seen}; {mend(seen, place)}" if seen else ""
     return f"{text}; {mends}" if mends and mends not in text else text
 
 
-def mend(text: str, path: Path) -> str:
+def mend(text: str, place: Path | str) -> str:
     """The command or sentence that helps against a failure; empty when its words do not say."""
+    return _of_file(text, place) if isinstance(place, Path) else server_trouble.mend(text, place)
+
+
+def _of_file(text: str, path: Path) -> str:
     file, folder = shlex.quote(str(path)), shlex.quote(str(path.parent))
     if any(word in text for word in _FULL):
         return f"make room on its disk: df -h {folder}"

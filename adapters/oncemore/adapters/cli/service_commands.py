@@ -12,7 +12,7 @@ import click
 
 from oncemore.adapters.cli import output
 from oncemore.adapters.cli.choice import HOUSE_POLICIES, format_option, home_option, policies_option
-from oncemore.adapters.cli.house import entered, home_argument, policies_of
+from oncemore.adapters.cli.house import entered, home_argument, reading_again_on_hangup, watched
 from oncemore.adapters.errors import AdapterError
 
 if TYPE_CHECKING:
@@ -50,12 +50,13 @@ def serve(
     """
     _installed()
     from oncemore.adapters.api.logs import logged
+    from oncemore.adapters.api.metrics import Metrics
     from oncemore.adapters.api.service import Service
     from oncemore.adapters.api.serving import first_key, listen
     from oncemore.adapters.api.serving import serve as serve_until_told
+    from oncemore.adapters.tracing import traced
     from oncemore.adapters.wiring import context
     from oncemore.engine.crashpoints import Checkpoint, unobserved
-    from oncemore.engine.rulebook import Rulebook
 
     if demo and policies is not None:
         raise click.UsageError("the demo has its own policies; leave --policies out")
@@ -68,19 +69,24 @@ def serve(
 
             home, checkpoint = stack.enter_context(staged(home or Path("oncemore-demo"), codex))
         house = stack.enter_context(entered(home, worker=True))
-        _, chosen = policies_of(house, policies)
+        watch = watched(house, policies)
         configured = house.configuration.serve
         listening = listen(host or configured.host, configured.port if port is None else port)
         stack.callback(listening.close)
-        service = Service(house, Rulebook(chosen))
+        service = Service(house, watch.rules)
         stack.callback(service.close)
-        working = context(house, service.rules, checkpoint)
+        watch.told.append(service.replace_rules)
+        metrics = Metrics(house.gauges, lambda: watch.rules.trouble)
+        service.metrics = metrics.told
         _tell(house, first_key(service), listening.getsockname(), home, demo=demo)
         stack.enter_context(logged())
+        stack.enter_context(reading_again_on_hangup(watch))
+        working = context(house, watch.rules, checkpoint, stack.enter_context(traced(metrics)))
         serve_until_told(
             service,
             working,
             listening,
+            watch=watch,
             stopping=lambda: output.note("stopping when what runs has ended; once more stops at once"),
         )
 

@@ -15,6 +15,7 @@ import peewee as pw
 from oncemore.engine import texts
 from oncemore.engine.errors import NotFound, Refused
 from oncemore.engine.journal import Journal
+from oncemore.engine.locks import one_at_a_time
 from oncemore.engine.ports import Newer, Receipt, Search, SourceRef
 from oncemore.engine.tables import InboxMessage, InboxReply
 from oncemore.rules.case import Evidence, Reading
@@ -55,6 +56,7 @@ class Inbox:
             command: it asks Oncemore itself something (`/status`) and is no input for an agent.
         """
         with self._journal.transaction():
+            one_at_a_time(f"inbox\0{conversation}")
             now = self._journal.advance_clock().ms
             last = (
                 InboxMessage.select(pw.fn.MAX(InboxMessage.position))

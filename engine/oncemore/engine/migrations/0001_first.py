@@ -1,5 +1,9 @@
 """The first schema: every table, and the triggers that keep history as it was."""
 
+import peewee as pw
+
+from oncemore.engine.schema import REFUSE, create, frozen, refused
+
 TABLES = [
     "create table text (digest text primary key, length integer not null, body text, stored_at integer not null) strict",
     "create table bundle (digest text primary key, body text not null) strict",
@@ -12,11 +16,11 @@ TABLES = [
     # A conversation has one Session at a time; those that it left for a fresh one stay as they are.
     "create unique index session_of on session (source, conversation) where left_at is null",
     """create table session_thread (session text not null references session (id), ordinal integer not null, runtime text not null,
-        home text not null, thread text not null, set_aside integer not null, used_from integer not null, used_to integer, primary key (session, ordinal), unique (session, runtime, home, thread)) strict""",
+        home text not null, thread text not null, set_aside boolean not null, used_from integer not null, used_to integer, primary key (session, ordinal), unique (session, runtime, home, thread)) strict""",
     """create table request (id text primary key, session text not null references session (id), position integer not null,
         message text not null, sender text not null, digest text not null, length integer not null, language text not null,
         role text not null, audience text not null, host text not null, attachments integer not null,
-        delegated integer not null, steered integer not null, opted_out integer not null,
+        delegated boolean not null, steered boolean not null, opted_out boolean not null,
         state text not null check (state in ('open', 'answered', 'stopped', 'superseded')),
         stop_origin text not null check (stop_origin in ('none', 'user', 'operator', 'system')), stop_target text,
         due_at integer, waiting_since integer, held text, words integer not null, words_seen integer not null, created_at integer not null, head text not null,
@@ -28,14 +32,14 @@ TABLES = [
         position integer not null, status text not null, error text not null, detail text, input_digest text not null,
         input_length integer not null, word text not null, profile text, native_thread text, native_turn text,
         native_ended_at integer, reply_digest text, reply_length integer, response_digest text, report_state text,
-        has_gate integer, has_reply integer not null, has_deltas integer not null, settled_cancel integer not null, queued_at integer not null,
+        has_gate boolean, has_reply boolean not null, has_deltas boolean not null, settled_cancel boolean not null, queued_at integer not null,
         expires_at integer check ((phase = 'business') = (expires_at is not null)), started_at integer, ended_at integer, unique (request, phase, ordinal), unique (session, position)) strict""",
     "create index turn_queue on turn (session, status)",
     # The ledger by constraint: what a policy says, it cannot spend more than this.
     """create table attempt (request text not null references request (id), kind text not null, ordinal integer not null,
         turn text not null unique, decision text not null,
         state text not null check (state in ('reserved', 'answered', 'unfinished', 'failed', 'withdrawn', 'ambiguous')),
-        open integer not null check (open = (state = 'reserved')), reason text, reserved_at integer not null,
+        open boolean not null check (open = (state = 'reserved')), reason text, reserved_at integer not null,
         settled_at integer check (open = (settled_at is null)), primary key (request, kind, ordinal),
         check (kind in ('work', 'review', 'route') and ordinal = 1 or kind = 'quota' and ordinal between 1 and 3)) strict""",
     "create unique index attempt_one_open on attempt (request) where open = 1",
@@ -67,38 +71,25 @@ TABLES = [
         level text not null check (level in ('off', 'shadow', 'advise', 'enforce')), who text not null, why text not null,
         at integer not null, until integer) strict""",
     """create table inbox_message (id text primary key, conversation text not null, position integer not null,
-        author text not null, digest text not null, length integer not null, recalled integer not null,
-        command integer not null, at integer not null, unique (conversation, position)) strict""",
+        author text not null, digest text not null, length integer not null, recalled boolean not null,
+        command boolean not null, at integer not null, unique (conversation, position)) strict""",
     """create table inbox_reply (id text primary key, message text not null references inbox_message (id), key text not null unique,
         digest text not null, length integer not null, at integer not null) strict""",
 ]
 
 
-def frozen(table: str, key: tuple[str, ...], when: str, text: str) -> list[str]:
-    """Triggers that refuse change, deletion and replacement of the rows of `table` for which `when` holds.
+FROZEN = [
+    ("turn", ("id",), "{0}ended_at is not null", "an ended Turn never changes"),
+    ("attempt", ("request", "kind", "ordinal"), "{0}open = 0", "a used Attempt never changes"),
+    ("delivery", ("id",), "{0}verified_at is not null", "a verified Delivery never changes"),
+    ("event", ("request", "seq"), "{0}seq is not null", "events are only appended"),
+    ("start_intent", ("turn", "ordinal"), "{0}at is not null", "intents are only added"),
+    ("start_receipt", ("turn",), "{0}at is not null", "receipts are only added"),
+    ("delivery_intent", ("delivery", "ordinal"), "{0}at is not null", "intents are only added"),
+    ("bundle", ("digest",), "{0}digest is not null", "policy texts never change"),
+]
 
-    INSERT OR REPLACE deletes without firing delete triggers, hence the third.
-    """
-    same = " and ".join(f"{column} = new.{column}" for column in key)
-    abort = f"select raise(abort, '{text}')"
-    old = when.format("old.")
-    return [
-        f"create trigger {table}_update before update on {table} when {old} begin {abort}; end",
-        f"create trigger {table}_delete before delete on {table} when {old} begin {abort}; end",
-        f"create trigger {table}_replace before insert on {table}"
-        f" when exists (select 1 from {table} where {same} and {when.format('')}) begin {abort}; end",
-    ]
-
-
-TRIGGERS = [
-    *frozen("turn", ("id",), "{0}ended_at is not null", "an ended Turn never changes"),
-    *frozen("attempt", ("request", "kind", "ordinal"), "{0}open = 0", "a used Attempt never changes"),
-    *frozen("delivery", ("id",), "{0}verified_at is not null", "a verified Delivery never changes"),
-    *frozen("event", ("request", "seq"), "{0}seq is not null", "events are only appended"),
-    *frozen("start_intent", ("turn", "ordinal"), "{0}at is not null", "intents are only added"),
-    *frozen("start_receipt", ("turn",), "{0}at is not null", "receipts are only added"),
-    *frozen("delivery_intent", ("delivery", "ordinal"), "{0}at is not null", "intents are only added"),
-    *frozen("bundle", ("digest",), "{0}digest is not null", "policy texts never change"),
+SQLITE = [
     # An open row may change its state, never what it is.
     """create trigger attempt_delete_open before delete on attempt begin select raise(abort, 'an Attempt is never taken back'); end""",
     """create trigger attempt_identity before update on attempt when new.request is not old.request or new.kind is not old.kind
@@ -130,7 +121,72 @@ TRIGGERS = [
 ]
 
 
+POSTGRES = [
+    refused("attempt_delete_open", "delete", "attempt", "", "an Attempt is never taken back"),
+    refused(
+        "attempt_identity",
+        "update",
+        "attempt",
+        "new.request is not old.request or new.kind is not old.kind or new.ordinal is not old.ordinal"
+        " or new.turn is not old.turn or new.decision is not old.decision",
+        "an Attempt keeps its identity",
+    ),
+    # What looks into tables is no condition of a trigger there.
+    """create function attempt_follows() returns trigger language plpgsql as $$ begin
+        if exists (select 1 from attempt where request = new.request and kind in ('work', 'review')) then
+            raise exception 'nothing follows a work or review Attempt' using errcode = 'integrity_constraint_violation';
+        end if;
+        if new.kind in ('quota', 'route') and exists (select 1 from turn where request = new.request and settled_cancel) then
+            raise exception 'nothing is tried again after a cancelled Turn' using errcode = 'integrity_constraint_violation';
+        end if;
+        return new; end $$""",
+    "create trigger attempt_after before insert on attempt for each row execute function attempt_follows()",
+    refused(
+        "turn_identity",
+        "update",
+        "turn",
+        "new.id is not old.id or new.request is not old.request or new.session is not old.session"
+        " or new.phase is not old.phase or new.ordinal is not old.ordinal or new.input_digest is not old.input_digest"
+        " or new.word is not old.word or new.expires_at is not old.expires_at",
+        "a Turn keeps its identity and its input",
+    ),
+    refused(
+        "delivery_text",
+        "update",
+        "delivery",
+        "new.text_digest is not old.text_digest or new.request is not old.request or new.stage is not old.stage",
+        "a frozen text never changes",
+    ),
+    refused(
+        "pass_stored",
+        "update",
+        "decision_pass",
+        "new.stored is not old.stored or new.id is not old.id or new.at is not old.at",
+        "a decision never changes",
+    ),
+    refused("decision_update", "update", "decision", "", "a decision never changes"),
+    refused("clock_backwards", "update", "clock", "new.last < old.last", "the journal''s time never runs backwards"),
+    refused(
+        "text_body",
+        "update",
+        "text",
+        "new.digest is not old.digest or new.length is not old.length"
+        " or (new.body is not null and old.body is not null and new.body is not old.body)",
+        "a text is kept or dropped, never changed",
+    ),
+]
+
+
 def up(migrator, db):
     """Create everything."""
-    for statement in [*TABLES, *TRIGGERS, "insert into clock (id, last) values (1, 0)"]:
-        db.execute_sql(statement)
+    sqlite = isinstance(db, pw.SqliteDatabase)
+    create(db, TABLES if sqlite else [*map(_truths, TABLES), REFUSE])
+    for table, key, when, text in FROZEN:
+        create(db, frozen(db, table, key, when, text))
+    create(db, SQLITE if sqlite else POSTGRES)
+    create(db, ["insert into clock (id, last) values (1, 0)"])
+
+
+def _truths(statement):
+    """The one index on a truth, as PostgreSQL takes it."""
+    return statement.replace("where open = 1", "where open")

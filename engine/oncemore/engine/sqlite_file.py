@@ -1,0 +1,114 @@
+"""How is a journal kept in one SQLite file?
+
+In a folder and files that are the owner's alone, with one worker. Every unit of work is one immediate transaction: one
+writer at a time, which is what locking a Session's row means here.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import peewee as pw
+
+from oncemore.engine.errors import JournalRefused
+
+
+class SqliteFile:
+    """The file, prepared.
+
+    Args:
+        path: the database file; its folder is made with mode 0700.
+        worker: take the worker's lock; a second worker on the same file is refused.
+
+    Raises:
+        JournalRefused: the folder or file cannot be used, is open to others, or another worker holds it.
+    """
+
+    def __init__(self, path: Path, *, worker: bool) -> None:
+        _folder(path.parent)
+        # One file has one lock, whatever name it is reached by.
+        self.place = path = path.resolve()
+        # SQLite lets those who wait for it starve each other; the threads of one process go one after another instead.
+        self._writing = threading.RLock()
+        self._lock = _hold(path.with_name(path.name + ".worker")) if worker else None
+        try:
+            with self.private():
+                for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
+                    if file.exists():
+                        _private(file, 0o600)
+        except BaseException:
+            self.close()
+            raise
+        self.database = pw.SqliteDatabase(
+            str(path),
+            pragmas={"journal_mode": "wal", "synchronous": "full", "foreign_keys": 1, "busy_timeout": 10_000},
+            autoconnect=False,
+        )
+
+    @contextmanager
+    def private(self) -> Iterator[None]:
+        """What is made inside is the owner's alone."""
+        old = os.umask(0o077)
+        try:
+            yield
+        finally:
+            os.umask(old)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """One immediate transaction, or a part of the one that the thread is in."""
+        with self._writing, self.database.atomic("IMMEDIATE"):
+            yield
+
+    migrating = transaction
+
+    def refusal(self, error: pw.PeeweeException) -> JournalRefused | None:
+        """What a failed unit of work is called; None for one that is a mistake of ours."""
+        if isinstance(error, pw.OperationalError):
+            return JournalRefused(f"the journal {self.place} cannot be written: {error}")
+        return None
+
+    def close(self) -> None:
+        """Give the worker's lock back."""
+        if self._lock is not None:
+            with suppress(OSError):
+                os.close(self._lock)
+            self._lock = None
+
+
+def _folder(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise JournalRefused(f"the data folder {folder} cannot be made: {error.strerror}") from error
+    _private(folder, 0o700)
+
+
+def _private(path: Path, mode: int) -> None:
+    status = path.stat()
+    found = stat.S_IMODE(status.st_mode)
+    if mode == 0o600 and not stat.S_ISREG(status.st_mode):
+        raise JournalRefused(f"{path} is no file; the journal needs a file of its own there")
+    if found & ~mode:
+        raise JournalRefused(
+            f"{path} is open to others (mode {found:04o}); the journal holds people's texts. Run: chmod {mode:o} {path}"
+        )
+
+
+def _hold(path: Path) -> int:
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise JournalRefused(f"the worker's lock {path} cannot be taken: {error.strerror}") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        raise JournalRefused(f"another worker works on {path.with_suffix('')}; one file has one worker") from error
+    return descriptor
