@@ -84,10 +84,11 @@ def _worker(told: Told) -> Iterator[tuple[wiring.House, Worker]]:
         yield house, Worker(wiring.context(house, shipped_rulebook()))
 
 
-def build(folder: Path) -> Told:
-    """Let everything happen."""
+def build(folder: Path, journal: str = "data/oncemore.db") -> Told:
+    """Let everything happen, in a journal."""
     told = Told(folder)
     folder.chmod(0o700)
+    (folder / "data").mkdir(mode=0o700)
     with ScriptedModel(_model) as model:
         write_config(folder / "codex", model.base_url, KEY)
         for name in WORKSPACES:
@@ -96,7 +97,7 @@ def build(folder: Path) -> Told:
         granted = "owner: ann, level: workspace_write, revision: 1"
         entries = (f"  {name}: {{path: {folder / name}, {granted}}}\n" for name in WORKSPACES)
         told.configuration.write_text(
-            "journal: data/oncemore.db\nlevels: levels.yaml\n"
+            f"journal: {journal}\nlevels: levels.yaml\n"
             f"runtimes:\n  codex:\n    home: codex\n    environment: [{KEY}]\n    binary: {install(folder)}\n"
             f"    capacity: {capacity}\nworkspaces:\n" + "".join(entries)
         )
