@@ -47,3 +47,18 @@ def test_a_hostile_reason_is_a_text_too(browser: Browser, served: Served) -> Non
         assert "<img src=x" in (page.locator(".moment.failed blockquote").last.text_content() or "")
         assert page.title() == f"{request} · Oncemore"
         assert w.complaints == []
+
+
+def test_what_was_typed_into_a_refused_form_is_still_there_and_nothing_more(browser: Browser, served: Served) -> None:
+    typed = "</textarea><script>document.title = 'taken'</script>"
+    with window(browser, served) as w:
+        w.come_in(served.key("read", "admin"))
+        page = w.open("/policies/retry-route")
+        page.fill("#why", typed)
+        page.check("input[value='off']")
+        page.evaluate("document.querySelector('input[value=off]').value = 'no such level'")
+        page.click("form[action$='/level'] button")
+        assert "The level was not changed." in (page.locator(".wrong").text_content() or "")
+        assert page.input_value("#why") == typed
+        assert page.title() == "retry-route · Oncemore"
+        assert page.locator("main script").count() == 0
