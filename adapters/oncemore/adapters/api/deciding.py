@@ -19,7 +19,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from oncemore.adapters.api.doors import key_of, reach
-from oncemore.adapters.api.posted_case import case_of
+from oncemore.adapters.api.posted_case import MAX_BYTES, case_of
 from oncemore.adapters.api.problems import as_problem, parameter
 from oncemore.adapters.api.service import Service
 from oncemore.adapters.api.strict_json import load
@@ -34,9 +34,6 @@ from oncemore.rules.case import Case
 
 MOST_CASES: Final = 1_000
 """In one array."""
-
-LONGEST_LINE: Final = 64 * 1024
-"""Of a stream, in bytes."""
 
 PARAMETERS: Final = ("policy", "levels", "store")
 
@@ -195,8 +192,8 @@ async def _lines(
             if said := _line(line, service, rules, asked, at):
                 yield said
                 await asyncio.sleep(0)
-        if len(rest) > LONGEST_LINE:
-            yield _problem(TooLarge(f"a line has more than {LONGEST_LINE} bytes; nothing after it is read"))
+        if len(rest) > MAX_BYTES:
+            yield _problem(TooLarge(f"a line has more than {MAX_BYTES} bytes; nothing after it is read"))
             return
     if said := _line(rest, service, rules, asked, at):
         yield said
@@ -206,8 +203,8 @@ def _line(line: bytes, service: Service, rules: Rulebook, asked: _Asked, at: Map
     if not line.strip():
         return ""
     try:
-        if len(line) > LONGEST_LINE:
-            raise TooLarge(f"the line has more than {LONGEST_LINE} bytes")
+        if len(line) > MAX_BYTES:
+            raise TooLarge(f"the line has more than {MAX_BYTES} bytes")
         return _judged(rules, case_of(load(line), service.clock()), asked, at).json() + "\n"
     except (NotJson, NotValid, TooLarge) as error:
         return _problem(error)
