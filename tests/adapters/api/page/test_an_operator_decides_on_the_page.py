@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, expect
 from tests.adapters.api.page.browser import Served, window
 from tests.adapters.api.page.conftest import decision_of
 
-from oncemore.engine.tables import Advice, BreakerChange, Request
+from oncemore.engine.tables import Advice, BreakerChange, Delivery, Request
 
 
 @pytest.fixture(autouse=True)
@@ -69,6 +69,34 @@ def test_who_may_only_read_sees_the_advice_and_no_key(browser: Browser, served: 
         assert page.locator("[accesskey]").count() == 0
         w.one_key("a")
         assert _taken(served)[0] == "waiting"
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_what_was_seen_of_an_uncertain_reply_is_asked_for(browser: Browser, served: Served, lang: str) -> None:
+    request = served.told.requests["drafts"]
+    with window(browser, served, lang=lang) as w:
+        w.come_in(served.key("read", "act"))
+        page = w.open(f"/requests/{request}")
+        choices = page.locator("input[name='saw']")
+        assert [choices.nth(place).input_value() for place in range(3)] == ["delivered", "not-delivered", ""]
+        assert page.is_checked("input[name='saw'][value='']")
+        assert page.locator("html").get_attribute("lang") == {"en": "en", "zh": "zh-Hans"}[lang]
+
+
+def test_an_uncertain_reply_that_somebody_saw_is_settled(browser: Browser, served: Served) -> None:
+    request = served.told.requests["drafts"]
+    with window(browser, served) as w:
+        w.come_in(served.key("read", "act"))
+        page = w.open(f"/requests/{request}")
+        page.check("input[name='saw'][value='delivered']")
+        page.check("input[name='close']")
+        page.fill("#release-why", "It stands in the conversation.")
+        page.click("form[action$='/release'] button")
+        page.wait_for_url("**?done=closed")
+        assert page.locator("form[action^='/requests/']").count() == 0
+        with served.service.house.journal.connected():
+            assert Delivery.get(Delivery.request == request).state == "verified"
+            assert Request.get_by_id(request).state == "answered"
 
 
 def test_the_breaker_is_opened_seen_and_closed(browser: Browser, served: Served) -> None:

@@ -10,8 +10,9 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, cast
 
 from tests.adapters.codex.scripted import install
 from tests.engine.executor.worker_process import shipped_rulebook
@@ -19,13 +20,16 @@ from tests.engine.executor.worker_process import shipped_rulebook
 from oncemore.adapters import wiring
 from oncemore.adapters.codex.home import write_config
 from oncemore.adapters.demo.model import Fail, ModelRequest, Say, Script, ScriptedModel
+from oncemore.adapters.inbox import Inbox
 from oncemore.engine import intake, levels
+from oncemore.engine.errors import Uncertain, Unreadable
+from oncemore.engine.ports import Receipt, Search, Source, SourceRef
 from oncemore.engine.tables import Request
 from oncemore.engine.worker import Worker
 
 KEY = "ONCEMORE_PAGE_TESTS_KEY"
 MINUTE = 60_000
-WORKSPACES = ("letters", "minutes", "notes", "plans", "reports", "slides", "tables")
+WORKSPACES = ("drafts", "letters", "minutes", "notes", "plans", "reports", "slides", "tables")
 CONTINUES = "one continuation"
 
 HOSTILE = (
@@ -69,6 +73,8 @@ def _reported(request: ModelRequest, text: str, remaining: str) -> Script:
 def _model(request: ModelRequest) -> Script:
     if CONTINUES in request.last_user:
         return Say("Part two is written too: the summary stands at the end of the report.")
+    if "draft of the speech" in request.last_user:
+        return Say("Dear all, the year was a long one.")
     if "limit" in request.last_user:
         return Fail("usage_limit")
     if "<script>" in request.last_user:
@@ -78,10 +84,30 @@ def _model(request: ModelRequest) -> Script:
     return _reported(request, "Part one is written. The source of the figures was not reachable.", "part two")
 
 
+class Silent:
+    """The inbox, on an evening when it takes no reply that it tells of and shows nothing."""
+
+    def __init__(self, inbox: Inbox) -> None:
+        self._inbox = inbox
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inbox, name)
+
+    def reply(self, ref: SourceRef, text: str, key: str) -> Receipt:
+        raise Uncertain("no answer")
+
+    def find(self, ref: SourceRef, text: str, key: str, receipt: Receipt | None) -> Search:
+        raise Unreadable("the source does not answer")
+
+
 @contextmanager
-def _worker(told: Told) -> Iterator[tuple[wiring.House, Worker]]:
+def _worker(told: Told, *, silent: bool = False) -> Iterator[tuple[wiring.House, Worker]]:
     with wiring.opened(told.configuration, clock=told.now, worker=True) as house:
-        yield house, Worker(wiring.context(house, shipped_rulebook()))
+        context = wiring.context(house, shipped_rulebook())
+        if silent:
+            context.ports = replace(context.ports, sources={"inbox": cast(Source, Silent(house.inbox))})
+        with Worker(context) as worker:
+            yield house, worker
 
 
 def build(folder: Path, journal: str = "data/oncemore.db") -> Told:
@@ -110,7 +136,7 @@ def build(folder: Path, journal: str = "data/oncemore.db") -> Told:
 def _happen(told: Told) -> None:
     asked = told.requests
     with _worker(told) as (house, worker):
-        # One that is recovered, one whose message is taken back, one that nobody may trust.
+        # One that is recovered, and one whose message is taken back.
         asked["reports"] = house.ask("reports", "Please write the report on the third quarter, and its summary.")
         asked["letters"] = house.ask("letters", "Draft a letter to the landlord about the heating, please.")
         worker.run_due()
@@ -136,6 +162,12 @@ def _happen(told: Told) -> None:
         asked["tables"] = house.ask("tables", "A limit is reached while this table is filled in.")
         worker.run_due()
         asked["notes"] = house.ask("notes", "请写第三季度的总结，分两部分。季度数据见附件。", language="zh")
+        worker.run_due()
+    # A reply of which nobody knows whether it arrived.
+    with _worker(told, silent=True) as (house, worker):
+        asked["drafts"] = house.ask("drafts", "Write a first draft of the speech.")
+        worker.run_due()
+        told.offset += 6_000  # before anything that waits is due
         worker.run_due()
 
 
