@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from oncemore.engine import advice, breaker, budgets, queueing
 from oncemore.engine.errors import NotFound
 from oncemore.engine.facts import STARTED
+from oncemore.engine.intake import Saw
 from oncemore.engine.tables import Attempt, BudgetWait, Decision, DecisionPass, Delivery, Request, Session, Turn
 from oncemore.rules import durations, times
 
@@ -84,7 +85,7 @@ def standings(
         at, last = after
         chosen = chosen.where((Request.created_at > at) | ((Request.created_at == at) & (Request.id > last)))
     workspaces = {session.id: session.workspace for session in Session.select(Session.id, Session.workspace)}
-    return [_standing(row, workspaces[row.session], home, now) for row in chosen]
+    return [standing_of(row, workspaces[row.session], home, now) for row in chosen]
 
 
 def standing(request: str, home: str, now: int) -> Standing:
@@ -96,7 +97,7 @@ def standing(request: str, home: str, now: int) -> Standing:
     row = Request.get_or_none(Request.id == request)
     if row is None:
         raise NotFound(f"there is no Request {request}")
-    return _standing(row, Session.get_by_id(row.session).workspace, home, now)
+    return standing_of(row, Session.get_by_id(row.session).workspace, home, now)
 
 
 def mark(request: str) -> Mark:
@@ -104,7 +105,8 @@ def mark(request: str) -> Mark:
     return Request.get_by_id(request).created_at, request
 
 
-def _standing(row: Request, workspace: str, home: str, now: int) -> Standing:
+def standing_of(row: Request, workspace: str, home: str, now: int) -> Standing:
+    """How one Request stands, `home` and `now` as for all of them."""
     doing, since, gate, until, helps = _now(row, home)
     if doing == "rests" and not helps:
         release = f"oncemore release{home} {row.id} --why TEXT --close"
@@ -191,16 +193,21 @@ def _why_it_rests(request: str, verdicts: list[Decision]) -> str:
 
 def _held(row: Request, home: str) -> _Now:
     release = f"oncemore release{home} {row.id} --why TEXT"
-    held = str(row.held)
-    starting = Turn.select().where(Turn.request == row.id, Turn.status == "starting").exists()
-    uncertain = Delivery.select().where(Delivery.request == row.id, Delivery.state == "ambiguous").exists()
-    if starting and "may have run" in held:
-        release += " --ran|--did-not-run"
-    elif uncertain:
-        release += " --delivered|--not-delivered"
+    if sights := uncertain(row):
+        release += f" {'|'.join(f'--{saw}' for saw in sights)}"
     decided = _newest(row.id)
     since = row.created_at if decided is None else decided.at
-    return "held", since, held, row.due_at, release
+    return "held", since, str(row.held), row.due_at, release
+
+
+def uncertain(row: Request) -> tuple[Saw, ...]:
+    """What a person may have seen of a call of the Request's whose outcome is not known; nothing where none is."""
+    starting = Turn.select().where(Turn.request == row.id, Turn.status == "starting").exists()
+    if starting and "may have run" in (row.held or ""):
+        return "ran", "did-not-run"
+    if Delivery.select().where(Delivery.request == row.id, Delivery.state == "ambiguous").exists():
+        return "delivered", "not-delivered"
+    return ()
 
 
 def _newest(request: str) -> DecisionPass | None:

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.adapters.api.conftest import NOON, World, opened, rows
+from tests.adapters.api.conftest import NOON, World, rows
 from tests.postgres import both
 
 from oncemore.adapters.api.posted_case import case_of
@@ -186,7 +186,14 @@ def test_a_body_says_the_same_as_the_file_that_it_would_be(body: dict[str, Any])
     assert {one.evidence.source for one in found.readings.values() if one.evidence} <= {"posted"}
 
 
-def test_what_cannot_be_evaluated_is_refused_not_crashed_on(tmp_path: Path) -> None:
-    with opened(tmp_path) as world:
-        answer = world.post("/v1/decide?policy=retry-quota", {"facts": {"turn.attempt": 2**63 - 1}})
-        assert answer.status_code == 200
+def test_a_case_that_is_much_too_large_is_not_looked_through(world: World) -> None:
+    case = {"facts": {f"turn.x{number}": "completed" for number in range(4_000)}}
+    for path, body in (("/v1/decide", case), ("/v1/decide/batch", [case])):
+        answer = world.post(path, body)
+        assert (answer.status_code, answer.json()["code"]) == (413, "A203")
+
+
+def test_the_greatest_number_is_written_down(world: World) -> None:
+    answer = world.post(f"/v1/decide?policy={CONTINUE}", {"facts": {"attempts.work": 2**63 - 1}})
+    assert answer.status_code == 200
+    assert str(2**63 - 1) in answer.text

@@ -57,9 +57,9 @@ def application(service: Service, ticks: Callable[[], float] = time.monotonic) -
             RulesError: _refused,
         },
     )
-    app.add_middleware(Doors, service=service, ticks=ticks)
-    # The hot ones first: routes are tried in order.
-    app.router.routes.extend(deciding.routes(service))
+    asked_often = deciding.routes(service)
+    app.add_middleware(Doors, service=service, straight={one.path: one for one in asked_often}, ticks=ticks)
+    app.router.routes.extend(asked_often)
     app.router.routes.extend(events.routes(service))
     for router in (
         health.public(),

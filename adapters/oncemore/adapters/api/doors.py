@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from oncemore.adapters.api.keys import Key
@@ -22,6 +24,7 @@ from oncemore.adapters.api.limits import Buckets
 from oncemore.adapters.api.problems import refusal
 from oncemore.adapters.api.service import Service
 from oncemore.adapters.errors import CallRefused, NoKey, OtherPlace, OutOfScope, TooLarge, TooMany
+from oncemore.engine.errors import NotFound
 
 log = logging.getLogger("oncemore.api")
 
@@ -49,11 +52,19 @@ class Doors:
     """The outermost part of the application.
 
     Args:
+        straight: routes that are called without what lies between here and there, by path; they are posted to.
         ticks: seconds, never backwards.
     """
 
-    def __init__(self, app: ASGIApp, service: Service, ticks: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        service: Service,
+        straight: Mapping[str, Route] = MappingProxyType({}),
+        ticks: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._app = app
+        self._straight = straight
         self._service = service
         configured = service.house.configuration.serve
         self._hosts = LOOPBACK | set(configured.hosts)
@@ -72,9 +83,14 @@ class Doors:
         state: dict[str, Any] = scope.setdefault("state", {})
         try:
             await self._admit(scope, state)
-            await self._app(scope, _limited(scope, receive), answer.send)
-        except CallRefused as refused:
+            route = self._straight.get(scope["path"]) if scope["method"] == "POST" else None
+            if route is not None:
+                scope["route"] = route
+            await (self._app if route is None else route.app)(scope, _limited(scope, receive), answer.send)
+        except (CallRefused, NotFound) as refused:
             await self._refuse(refused, answer, scope, receive)
+        except ClientDisconnect:
+            state["quiet"] = True  # nobody is there any more to be told anything
         except Exception as error:
             # Its text could hold somebody's words, and is not repeated.
             log.error("a call failed", extra={"error": type(error).__name__, "at": _place(error)})
@@ -128,11 +144,11 @@ class Doors:
     async def _refuse(self, error: Exception, answer: _Answer, scope: Scope, receive: Receive) -> None:
         if not answer.status:
             await refusal(error)(scope, receive, answer.send)
-        elif not isinstance(error, CallRefused):
+        elif not isinstance(error, (CallRefused, NotFound)):
             raise ConnectionAbortedError("the answer had begun")  # the server closes the connection
 
     def _tell(self, scope: Scope, state: dict[str, Any], status: int, begun: float) -> None:
-        if status < 400 and (scope["method"] == "GET" or state.get("quiet")):
+        if status < 400 and (scope["method"] == "GET" or "quiet" in state):
             return
         key = state.get("key")
         log.log(

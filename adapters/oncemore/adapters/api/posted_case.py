@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from oncemore.adapters.api.strict_json import pointer
-from oncemore.adapters.errors import Mistake, NotValid
+from oncemore.adapters.errors import Mistake, NotValid, TooLarge
 from oncemore.rules import durations, times
 from oncemore.rules.case import Case, Evidence, Reading, Value
 from oncemore.rules.cases import facts_from_bytes
@@ -25,6 +25,9 @@ from oncemore.rules.vocabulary import FACTS, Fact
 
 SOURCE: Final = "posted"
 """Who supplied the facts, in their evidence."""
+
+MAX_BYTES: Final = 64 * 1024
+"""Of one case; the whole vocabulary takes a twentieth of it."""
 
 _KEYS: Final = frozenset({"now", "facts", "missing", "waiting_since"})
 """What a body has that is taken at once."""
@@ -42,6 +45,7 @@ def case_of(value: Any, now: int, *, under: str = "") -> Case:
 
     Raises:
         NotValid: with every mistake and its place.
+        TooLarge: it has more than `MAX_BYTES`.
     """
     return _at_once(value, now) or _read(value, now, under)
 
@@ -110,8 +114,11 @@ _TAKES: Final[Mapping[str, Callable[[Any], Value]]] = {name: _taker(fact) for na
 def _read(value: Any, now: int, under: str) -> Case:
     if type(value) is not dict:
         raise NotValid("a case is an object", [Mistake("R203", "an object with `facts` is wanted here", under)])
+    raw = json.dumps(value).encode()
+    if len(raw) > MAX_BYTES:
+        raise TooLarge(f"a case has at most {MAX_BYTES} bytes")
     try:
-        case = facts_from_bytes(json.dumps(value).encode(), "body", now)
+        case = facts_from_bytes(raw, "body", now)
     except FactsInvalid as error:
         mistakes = [_mistake(one, under) for one in error.diagnostics]
         raise NotValid(_told(mistakes), mistakes) from None

@@ -16,7 +16,7 @@ from oncemore.adapters.cli.output import Exit
 from oncemore.adapters.cli.telling import Telling, concerned, without_gates
 
 if TYPE_CHECKING:
-    from oncemore.adapters.cli.supposing import Supposing
+    from oncemore.adapters.supposing import Supposing
     from oncemore.engine.decision import Pass
 
 UNDECIDED = ("evidence_missing", "evidence_stale", "evidence_conflict", "when_unknown", "rival_undecided")
@@ -115,7 +115,7 @@ def explain(
         raise click.UsageError("--since is for --request, for operators and agents, and without --nearest")
     if nearest and audience == "user":
         raise click.UsageError("--nearest names facts and gates, which are not for the person who asked")
-    from oncemore.adapters.cli.supposing import of_pass, of_stored
+    from oncemore.adapters.supposing import of_pass, of_stored
 
     supposing: Supposing | None = None
     if facts_file is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from oncemore.adapters.cli import output
 
 if TYPE_CHECKING:
-    from oncemore.adapters.cli.supposing import Supposing
+    from oncemore.adapters.supposing import Supposing
 
 Record = Mapping[str, Any]
 

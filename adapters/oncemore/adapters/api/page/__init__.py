@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from starlette.routing import BaseRoute
 
+from oncemore.adapters.api.page.serving import Page
 from oncemore.adapters.api.service import Service
 
 
 def routes(service: Service) -> list[BaseRoute]:
     """Every route of the page, below `/`; they ask for a session of their own."""
-    return []
+    return list(Page(service).routes())

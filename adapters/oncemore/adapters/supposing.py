@@ -1,4 +1,4 @@
-"""What would have to be otherwise for the policies of a decision to fire? For `explain --nearest`."""
+"""What would have to be otherwise for the policies of a decision to fire? Asked by every face."""
 
 from __future__ import annotations
 

@@ -1,0 +1,23 @@
+"""Whoever tries one key after the other is not listened to for a while, not even with a good one."""
+
+from __future__ import annotations
+
+import re
+
+from httpx import Client
+from tests.adapters.api.page.browser import Served
+
+
+def test_after_many_wrong_keys_a_good_one_is_not_taken_either(served: Served) -> None:
+    with Client(base_url=served.address, trust_env=False) as visitor:
+        answers = [_try(visitor, f"om_{number:012x}_{'0' * 64}") for number in range(40)]
+        assert answers[0] == 403
+        assert answers[-1] == 429
+        assert answers == sorted(answers)
+        assert _try(visitor, served.key("read")) == 429
+
+
+def _try(visitor: Client, key: str) -> int:
+    found = re.search(r'name="token" value="([0-9a-f]{64})"', visitor.get("/login").text)
+    assert found is not None
+    return visitor.post("/login", data={"key": key, "token": found[1]}).status_code
