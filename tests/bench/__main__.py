@@ -3,6 +3,9 @@
 python -m tests.bench             speed in process, and whole commands
 python -m tests.bench --memory    a million decisions in one process
 python -m tests.bench --author    what those wait for who write rules
+python -m tests.bench --claims    finding due work among a thousand and a million, on both databases
+python -m tests.bench --crowd 400 so many Requests, four workers on PostgreSQL, one killed every three seconds
+python -m tests.bench --serving   decisions over HTTP, beside Cerbos
 """
 
 from __future__ import annotations
@@ -13,11 +16,12 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tests.bench import authoring, memory, processes
+from tests.bench import authoring, claims, crowds, memory, processes, serving
 from tests.bench.peers import BASELINE, PEERS
 from tests.bench.subjects import Subject, subjects
 
 from oncemore.engine.decision import decide
+from oncemore.engine.evaluation import Evaluator
 from oncemore.rules.outcome import Truth
 
 CASES, ROUNDS = 300, 15
@@ -27,15 +31,19 @@ PLUGIN_MS = 5
 
 
 def ours(subject: Subject) -> dict[str, Callable[[Any], object]]:
-    """The three ways in which Oncemore is asked."""
+    """The ways in which Oncemore is asked."""
     evaluator, policy = subject.evaluator, subject.policy
 
-    def results(case: Any) -> object:
-        fired = evaluator.ask(policy, case)
-        return fired.outcome, fired.when, fired.gates
+    def results(evaluator: Evaluator) -> Callable[[Any], object]:
+        def ask(case: Any) -> object:
+            fired = evaluator.ask(policy, case)
+            return fired.outcome, fired.when, fired.gates
+
+        return ask
 
     return {
-        "(a) Oncemore, outcome and every gate": results,
+        "(a) Oncemore, outcome and every gate": results(subject.anew),
+        "(a) the same, of a cell asked before": results(evaluator),
         "(b) Oncemore, with the stored record": lambda case: decide(evaluator, case).stored,
         "(c) Oncemore, rendered as JSON": lambda case: decide(evaluator, case).json(),
     }
@@ -86,11 +94,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--memory", action="store_true", help="a million decisions in one process instead")
     parser.add_argument("--author", action="store_true", help="checks, tests, mutants and nearest changes instead")
+    parser.add_argument("--serving", action="store_true", help="the service over HTTP beside Cerbos instead")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--decisions", type=int, default=memory.DECISIONS)
+    parser.add_argument("--claims", action="store_true", help="finding due work on both databases instead")
+    parser.add_argument("--crowd", type=int, metavar="N", help="N Requests that need a recovery each, instead")
+    parser.add_argument("--workers", type=int, default=4, help="of the crowd")
     arguments = parser.parse_args()
+    if arguments.claims:
+        raise SystemExit(not claims.show())
+    if arguments.crowd:
+        crowds.show(arguments.crowd, arguments.workers)
+        return
     if arguments.author:
         authoring.measure()
+        return
+    if arguments.serving:
+        serving.measure()
         return
     shipped, twelve = subjects(CASES)
     if arguments.memory:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import statistics
 import subprocess
@@ -11,6 +12,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.broken.test_broken_files_are_explained import CASES as BROKEN
+from tests.broken.test_broken_files_are_explained import command, prepared
 from tests.rules.policy_files import gate, policy
 
 from oncemore.adapters.cli.commands import cli
@@ -97,6 +100,7 @@ def measure() -> None:
     for label, seconds in rows:
         print(f"  {label:<52} {seconds * 1_000:10.1f} ms {seconds / rows[0][1]:8.1f} x")
     _nearest()
+    _broken()
 
 
 def _mutate() -> Callable[[], None]:
@@ -124,6 +128,26 @@ def _nearest() -> None:
         times.append(time.perf_counter() - start)
     times.sort()
     print(f"  nearest change, 1,000 cases: p50 {times[500] * 1_000:.1f} ms, p95 {times[950] * 1_000:.1f} ms")
+
+
+def _broken() -> None:
+    """Every broken file of the tests by a command of its own, as a person waits for it."""
+    times = []
+    for case in BROKEN:
+        with tempfile.TemporaryDirectory() as name:
+            here = prepared(case, Path(name))
+            run = [sys.executable, "-m", "oncemore.adapters.cli", *command(case)]
+            start = time.perf_counter()
+            subprocess.run(run, cwd=here, capture_output=True, stdin=subprocess.DEVNULL, check=False, env=_plain())
+            times.append((time.perf_counter() - start, case))
+    times.sort()
+    slowest = ", ".join(f"{seconds * 1_000:.0f} ms {case}" for seconds, case in reversed(times[-3:]))
+    median = times[len(times) // 2][0] * 1_000
+    print(f"  {len(times)} broken files, whole commands: p50 {median:.0f} ms; slowest {slowest}")
+
+
+def _plain() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("ONCEMORE_")}
 
 
 def _case(draw: random.Random) -> Case:

@@ -43,6 +43,7 @@ class Subject:
 
     Attributes:
         gates: name and condition of `when` and of every gate, as ours evaluates them.
+        evaluator: keeps what the engine said of each cell; `anew` asks it every time.
         cases: as Oncemore takes them.
         plain: the same as nested maps, as the others take them; durations are milliseconds.
     """
@@ -50,6 +51,7 @@ class Subject:
     name: str
     policy: str
     evaluator: Evaluator
+    anew: Evaluator
     gates: tuple[tuple[str, Expression], ...]
     cases: tuple[Case, ...]
     plain: tuple[dict[str, Any], ...]
@@ -70,7 +72,7 @@ def subjects(count: int) -> tuple[Subject, Subject]:
 
 
 def _subject(name: str, policy: Policy, count: int) -> Subject:
-    evaluator = Evaluator([policy])
+    evaluator, anew = Evaluator([policy]), Evaluator([policy], keep=0)
     plan = evaluator.plans[policy.name]
     rng = random.Random(count)
     facts = [_facts(rng, plan.facts) for _ in range(count)]
@@ -78,6 +80,7 @@ def _subject(name: str, policy: Policy, count: int) -> Subject:
         name,
         policy.name,
         evaluator,
+        anew,
         (("when", policy.when), *((gate.id, gate.condition) for gate in plan.gates)),
         tuple(Case(shipped_case.NOW, shipped_case.readings(known)) for known in facts),
         tuple(_nested(known) for known in facts),

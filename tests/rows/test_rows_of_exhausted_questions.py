@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -17,6 +18,7 @@ from tests.rows.steward_world import (
     MINUTE,
     QUESTION,
     RETRY,
+    REVIEW,
     TRIES,
     at_the_third_try,
     limited,
@@ -51,10 +53,17 @@ def test_E01_the_exhausted_question_is_answered_once(steward: World) -> None:
     run(steward, *TRIES)
     failed, notice = steward.rows("select * from turn order by position"), steward.rows("select * from inbox_reply")
     native = steward.native_turns()
-    reviewing(steward, Say("None."))
+    (steward.workspace / "one.md").write_text("x")
+    reviewing(steward, [Shell("ls"), Say("One.")])
     run(steward, LATER, LATER + HOUR, LATER + 100 * HOUR)
-    assert (reviews(steward), steward.model.calls) == (1, 5)
-    assert steward.replies() == [prompts.FAILED["en"], "None."]
+    assert (reviews(steward), steward.model.calls) == (2, 6)
+    asked = next(entry for entry in steward.model.requests if REVIEW in entry.last_user)
+    assert prompts.NEVER_EXECUTED in asked.last_user
+    assert (
+        json.loads(steward.row("select profile from turn where phase = 'review'")["profile"])["sandbox"] == "read_only"
+    )
+    assert steward.replies() == [prompts.FAILED["en"], "One."]
+    assert steward.row("select state from request") == {"state": "answered"}
     assert steward.rows("select * from turn where phase != 'review' order by position") == failed
     assert steward.rows("select * from inbox_reply order by at, id")[:1] == notice
     assert steward.native_turns()[:4] == native

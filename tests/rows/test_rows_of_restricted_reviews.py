@@ -154,7 +154,8 @@ def test_E14_a_part_of_an_answer_keeps_the_request_open(steward: World) -> None:
     run(steward, *TRIES, LATER, LATER + HOUR, LATER + 10 * HOUR)
     assert reviews(steward) == 1
     assert steward.replies() == [prompts.FAILED["en"], "At least one."]
-    assert steward.row("select state, due_at from request") == {"state": "open", "due_at": None}
+    row = steward.row("select state, held, due_at from request")
+    assert row == {"state": "open", "held": "the review's answer leaves something to a person", "due_at": None}
 
 
 @row(

@@ -17,6 +17,7 @@ from oncemore.adapters.feishu.events import EventRefused
 from oncemore.adapters.grants import ConfiguredGrants
 from oncemore.adapters.wiring import Arrived
 from oncemore.engine import intake, texts
+from oncemore.engine.command_texts import say
 from oncemore.engine.errors import Conflict, Refused
 from oncemore.engine.tables import Request, Session, Turn
 
@@ -67,15 +68,20 @@ def test_Q01_the_same_message_with_other_content_is_refused(d: Desk) -> None:
 
 @row(
     "Q2",
-    "The twenty-first message that would wait is refused with the reason, and nothing of it is kept.",
+    "The twenty-first message that would wait is refused and never executed, and its person is told so once.",
     on=LARK,
     removed=guard("oncemore.engine.queueing.PLACES", 1_000, "the number of places in a queue"),
 )
 def test_Q02_the_twenty_first_message_that_would_wait_is_refused(chat: Chat) -> None:
     for number in range(20):
         chat.say(f"Question {number}?")
-    assert "20 messages already wait" in refusal(lambda: chat.say("One more?"), Conflict)
-    assert (Request.select().count(), Turn.select().count()) == (20, 20)
+    refused = chat.say("One more?")
+    assert (refused.how, Turn.select().count()) == ("refused", 20)
+    message = chat.lark.book[-1].id
+    assert chat.house.arrive(chat.event(message, "e-2")).request == refused.request
+    chat.deliver(refused.request)
+    assert [entry.text for entry in chat.lark.replies(message)] == [say("queue_full", "en", count=20)]
+    assert Turn.select().where(Turn.request == refused.request).count() == 0
 
 
 def _in_an_open_conversation(source: str, message: str) -> Request | None:

@@ -221,6 +221,7 @@ NEXT = dispatch._next
 def test_V13_a_newer_message_goes_before_a_review_that_is_queued(d: Desk) -> None:
     request = interrupted(d)
     sent: list[int] = []
+    claims: list[str] = []
 
     def counting(asked: ModelRequest) -> Script:
         sent.append(len(d.server.sends))
@@ -230,6 +231,10 @@ def test_V13_a_newer_message_goes_before_a_review_that_is_queued(d: Desk) -> Non
         if point is CrashPoint.AFTER_ENQUEUE and about == request:
             d.server.after_send(WORKING, FINAL)
             d.ask("And how many chapters?")
+        if point is CrashPoint.AFTER_CLAIM and about.endswith("-review-1"):
+            claims.append(about)
+            if len(claims) > 3:
+                pytest.fail("the review is claimed again and again")
 
     d.w.plot.first = d.w.plot.other = counting
     d.on = write_more

@@ -125,9 +125,9 @@ def test_every_error_of_the_file_is_reported() -> None:
     assert [one.code for one in facts_errors(text)] == ["R502", "R302", "R304", "R302"]
 
 
-def test_a_number_without_a_unit_is_answered_with_both_that_it_could_have() -> None:
+def test_a_number_without_a_unit_is_answered_with_those_that_it_could_have() -> None:
     facts = "facts: {turn.ended_ago: 5, source.state: edited}\nstale: {source.state: 7}\n"
-    assert [one.help for one in facts_errors(facts)] == ["write 5s or 5ms", "write 7s or 7ms"]
+    assert [one.help for one in facts_errors(facts)] == ["write 5s, 5m or 5h", "write 7s, 7m or 7h"]
 
 
 @pytest.mark.parametrize("extra", ["nope: 1\n", "now: [1]\n", "waiting_since: true\n", "missing: native.latest\n"])

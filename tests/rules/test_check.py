@@ -135,3 +135,16 @@ def test_errors_and_findings_stand_in_one_order(tmp_path: Path) -> None:
 def test_nothing_to_check_is_said(tmp_path: Path) -> None:
     with pytest.raises(NoPolicies):
         check_paths([tmp_path])
+
+
+@pytest.mark.parametrize("broken", ["policy: p\n\tgates: []\n", "policy: p\ngate:\n  - use: g\n"])
+def test_no_group_is_called_unused_while_what_takes_it_cannot_be_read(tmp_path: Path, broken: str) -> None:
+    write(tmp_path, broken)
+    write(tmp_path, "group: g\ngates:\n" + gate(id="shared"), "groups/g.yaml")
+    assert "R404" not in {code for code, _, _ in found(tmp_path)}
+
+
+def test_beside_a_when_that_is_refused_no_gate_is_found_to_do_nothing(tmp_path: Path) -> None:
+    when = 'turn.status == "completed" && native.latest'
+    write(tmp_path, policy(gate("native.latest"), when=when))
+    assert [code for code, _, _ in found(tmp_path)] == ["R213"]

@@ -108,3 +108,12 @@ def test_a_groups_allowance_is_judged_with_all_policies_that_take_it(tmp_path: P
 def test_no_allowance_is_called_needless_while_findings_could_not_be_looked_for(tmp_path: Path) -> None:
     text = policy(f"  {ALLOW}\n{gate('native.steps_ended')}", gate("native.lates", "two"))
     assert found(write(tmp_path, text)) == [("R302", 12)]
+
+
+def test_whether_policies_meet_is_not_known_of_one_alone_or_beside_mistakes(tmp_path: Path) -> None:
+    allowed = f"# oncemore: allow R408, in shadow until it takes over\n{policy(gate('native.steps_ended'))}"
+    one = write(tmp_path, allowed)
+    assert ("R406", 1) in found(tmp_path)
+    assert "R406" not in {code for code, _ in found(one)}
+    write(tmp_path, policy(gate("native.lates"), name="q"), "q.yaml")
+    assert "R406" not in {code for code, _ in found(tmp_path)}

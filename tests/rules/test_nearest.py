@@ -145,7 +145,7 @@ def test_what_no_person_can_change_is_named() -> None:
 
 def test_a_wait_beyond_patience_is_none() -> None:
     impatient = case_of(ENDED | {"native.pending": "none"}, waiting_since=NOW - 3_600_000 + 23_000)
-    assert nearest(loaded(BACKOFF), impatient) == Nothing(["one"], concerned=True)
+    assert nearest(loaded(BACKOFF), impatient) == Nothing(["one"], concerned=True, patience=3_600_000)
     in_time = case_of(ENDED | {"native.pending": "none"}, waiting_since=NOW - 3_600_000 + 23_001)
     assert nearest(loaded(BACKOFF), in_time) == Change({}, 23_000)
 

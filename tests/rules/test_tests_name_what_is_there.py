@@ -66,3 +66,21 @@ def test_a_policy_file_without_a_name_that_can_be_read_could_be_the_one(tmp_path
 
 def test_tests_with_no_policy_beside_them_are_looked_at_alone(tmp_path: Path) -> None:
     assert found(expecting(tmp_path, policy="elsewhere", blocked="anything")) == []
+
+
+def test_what_an_id_that_stands_twice_is_to_be_called_is_not_asked_of_the_tests(tmp_path: Path) -> None:
+    rules(tmp_path, policy(gate(), gate("native.turn_bound"), "  - use: g\n"))
+    assert found(expecting(tmp_path, blocked="two")) == []
+
+
+def test_of_gates_that_are_nothing_alike_those_of_the_policy_are_listed(tmp_path: Path) -> None:
+    rules(tmp_path, policy(gate(), "  - use: g\n"))
+    expected = [("R507", 4, "there are g1, one and those of the floor, floor/...")]
+    assert found(expecting(tmp_path, blocked="completely-other")) == expected
+
+
+def test_a_name_that_is_none_is_offered_to_no_test_and_no_level(tmp_path: Path) -> None:
+    rules(tmp_path, policy(gate(), "  - use: g\n", name="Pay"))
+    write(tmp_path, "pay: shadow\n", "levels.yaml")
+    assert found(expecting(tmp_path, policy="pay")) == [("R506", 1, None)]
+    assert [one.help for one in check_paths([tmp_path]) if one.code == "R405"] == [None]

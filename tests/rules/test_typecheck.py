@@ -26,7 +26,7 @@ from oncemore.rules.typecheck import check
         ('request.attachments == "3"', "R303", '"3"', "without quotes"),
         ('request.attachments < duration("1s")', "R303", 'duration("1s")', None),
         ('turn.ended_ago >= "60s"', "R303", '"60s"', 'duration("60s")'),
-        ("turn.ended_ago >= 60000", "R303", "60000", 'duration("60s")'),
+        ("turn.ended_ago >= 60000", "R303", "60000", 'duration("16h40m"), if seconds are meant'),
         ("turn.attempt == 9223372036854775808", "R305", "9223372036854775808", None),
         ("turn.attempt > -9223372036854775809", "R305", "-9223372036854775809", None),
     ],

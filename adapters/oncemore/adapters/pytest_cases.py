@@ -7,8 +7,10 @@ otherwise is a failure, and pytest, its plugins and its reports tell these apart
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Container, Iterator, Mapping
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -64,10 +66,11 @@ class RuleTests(pytest.File):
             tests = load_tests(file, used[folder].known)
         except (RulesError, OncemoreError) as error:
             raise self.CollectError(_framed(error)) from None
+        names: set[str] = set()
         for case in tests.cases:
-            yield RuleTest.from_parent(
-                self, name=" ".join(case.name.split()), tests=tests, case=case, policies=used[folder]
-            )
+            name = _name(case.name, names)
+            names.add(name)
+            yield RuleTest.from_parent(self, name=name, tests=tests, case=case, policies=used[folder])
 
 
 class RuleTest(pytest.Item):
@@ -98,6 +101,14 @@ class RuleTest(pytest.Item):
 
     def _end(self, result: CaseResult) -> None:
         pytest.fail(f"{result.message}\n{testing.told(self._tests.policy, result)}", pytrace=False)
+
+
+def _name(sentence: str, taken: Container[str]) -> str:
+    """The name of a case by which pytest tells it from the others of its file, and takes it on its command line."""
+    plain = re.sub(":{2,}", ":", " ".join(sentence.split()))
+    if plain not in taken:
+        return plain
+    return next(name for number in count(2) if (name := f"{plain} ({number})") not in taken)
 
 
 def _from_here(path: Path) -> Path:

@@ -23,6 +23,7 @@ from oncemore.engine import commands, events, intake, levels
 from oncemore.engine.commands import Command, command
 from oncemore.engine.context import Context, Settings
 from oncemore.engine.crashpoints import Checkpoint, unobserved
+from oncemore.engine.errors import QueueFull
 from oncemore.engine.gauges import Gauges, gauges
 from oncemore.engine.journal import Journal, system_clock
 from oncemore.engine.leases import Terms, leases
@@ -45,8 +46,10 @@ class Arrived:
 
     Attributes:
         how: `new`: it was taken in now; `same`: it had been before; `changed`: it had been, with other content, which
-            was recorded and changed nothing; `refused`: nobody lets its author ask for anything there.
-        request: its Request; None when it was refused.
+            was recorded and changed nothing; `refused`: nobody lets its author ask for anything there, or
+            as many wait there as may.
+        request: its Request; of one refused for want of a place that under which its author is told so, of any other
+            refused one None.
         why: of a refusal, one sentence.
     """
 
@@ -92,7 +95,7 @@ class House:
         Raises:
             Refused: the workspace is no longer configured, or its folder is not safe.
             Unreadable: its grant cannot be read; telling it once more may help.
-            Conflict: the conversation does not take it: its queue is full, it is closed, or the text cannot be kept.
+            Conflict: the conversation does not take it: it is closed, or the text cannot be kept.
             ConfigurationRefused: no such Source, or no runtime for the workspace.
         """
         name, entry = self._told(source)
@@ -119,7 +122,11 @@ class House:
                 audience="private" if event.chat_type == "p2p" else "group",
                 attachments=event.attachments,
             )
-            return Arrived("new", self._taken_in(session, arrival, asked))
+            try:
+                return Arrived("new", self._taken_in(session, arrival, asked))
+            except QueueFull as full:
+                # A chat has no other way to be told; the App's inbox answers whoever writes at once.
+                return Arrived("refused", commands.refuse(self.journal, session, arrival), str(full))
 
     def retention(self) -> Retention | None:
         """What drops texts that have had their time, the logs of runtimes with them; None where all are kept."""

@@ -39,6 +39,7 @@ WORDS: Final[Mapping[str, Mapping[str, str]]] = {
         "is_superseded": "was replaced by a later one.",
         "nothing_decided": "Nothing was decided about your last message yet.",
         "no_rule": "No rule takes up your last message once more.",
+        "queue_full": "This message was not taken in: {count} messages already wait here. Please send it again later.",
         "not_shown": "What was decided about your last message can no longer be shown.",
     },
     "zh": {
@@ -70,6 +71,7 @@ WORDS: Final[Mapping[str, Mapping[str, str]]] = {
         "is_superseded": "已被后来的消息取代。",
         "nothing_decided": "尚未对您的上一条消息作出任何决定。",
         "no_rule": "没有规则会再次处理您的上一条消息。",
+        "queue_full": "这条消息没有被接收：这里已有 {count} 条消息在等待。请稍后再发送一次。",
         "not_shown": "对您上一条消息的决定已无法显示。",
     },
 }

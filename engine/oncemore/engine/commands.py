@@ -1,4 +1,4 @@
-"""Which messages are for Oncemore itself, and what is answered to them?
+"""Which messages does Oncemore answer itself, and what?
 
 A command is one word alone in a message. What it is about and what it says are settled once, in the transaction that
 takes it in; after that it is a Request that is answered already and has one text to deliver, and no Turn.
@@ -68,6 +68,27 @@ def accept_command(journal: Journal, session: str, arrival: Arrival, *, asked: C
         events.append(request, "command", now, name=asked.name.lower(), target=target)
         if text is not None:
             deliveries.put(request, STAGE, text, now)
+    return request
+
+
+def refuse(journal: Journal, session: str, arrival: Arrival) -> str:
+    """Tell a person under their message that it waits for nothing, the queue being full; the same message again says
+    nothing more.
+
+    Returns:
+        The id of its own Request, which is over and has no Turn.
+
+    Raises:
+        Conflict: the same message came with other content.
+    """
+    with journal.transaction():
+        now = journal.advance_clock().ms
+        lock(session)
+        if (before := intake.again(session, arrival)) is not None:
+            return before
+        request = intake.enter(session, arrival, now, state="answered")
+        events.append(request, "refused", now, why="queue_full")
+        deliveries.put(request, STAGE, say("queue_full", arrival.language, count=queueing.PLACES), now)
     return request
 
 

@@ -6,6 +6,7 @@ case with its evidence, what it was judged by, and the names of the rules that f
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -69,18 +70,21 @@ class Pass:
         return digest(self.stored)
 
     @cached_property
+    def written(self) -> list[str]:
+        """The decision records as canonical JSON, sorted by policy."""
+        from oncemore.engine.records import settled
+
+        return settled(self.stored, self.verdicts, self.facts)
+
+    @cached_property
     def records(self) -> list[Record]:
         """The decision records, sorted by policy."""
-        from oncemore.engine.records import render_with
-
-        return render_with(self.stored, self.plans, self.facts)
+        found: list[Record] = json.loads(f"[{','.join(self.written)}]")
+        return found
 
     def json(self) -> str:
         """What `decide` prints: outcome, the policy that fired, the records; canonical."""
-        from oncemore.engine.record_text import written
-
-        records = written(self.stored, self.verdicts, self.facts)
-        return f'{{"decisions":{records},"fired":{text(self.fired)},"outcome":"{self.outcome.value}"}}'
+        return f'{{"decisions":[{",".join(self.written)}],"fired":{text(self.fired)},"outcome":"{self.outcome.value}"}}'
 
 
 def decide(

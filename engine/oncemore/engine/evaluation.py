@@ -5,6 +5,8 @@ by rule name; every result is a rule that fired, and nothing is decided here. Wh
 kept from it (own keys, typed and bounded values, one session per policy, thread and process, retraction after every
 fact) or noticed: exactly one rule per comparison must have fired, with a name we know. A broken invariant is a fault:
 the session is dropped as it is, the case is asked once more on a fresh one, and a second fault is the result.
+
+What the engine said of one case it is not asked again for another of the same cell: it could say nothing else.
 """
 
 from __future__ import annotations
@@ -13,17 +15,19 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from oncemore.engine import native
 from oncemore.engine.canonical import MAX_SAFE
+from oncemore.engine.cell import Cell, cells_of, waited
 from oncemore.engine.errors import EngineFault
 from oncemore.rules.case import Case
 from oncemore.rules.engine_text import NAME, UNKNOWN, Encoder, Ruleset
 from oncemore.rules.expression import Leaf
-from oncemore.rules.leaf_rules import HIGHEST, FactType, encoder
+from oncemore.rules.leaf_rules import FactType, encoder
 from oncemore.rules.normal_form import key
 from oncemore.rules.outcome import Outcome, Truth
 from oncemore.rules.outcome_rules import Ending
@@ -39,6 +43,9 @@ _SEEN = (
 """What a result is, by whether it is turned round and its code."""
 
 _NO_RESULT = 3
+
+KEPT = 1024
+"""Answers that are kept for each policy, about a kilobyte each; when there are more, it begins anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +110,9 @@ class Session:
         EngineFault: from any method; the session must not be used again, nor closed.
     """
 
-    def __init__(self, plan: Plan, engine: ModuleType) -> None:
+    def __init__(self, plan: Plan, engine: ModuleType, keep: int = KEPT) -> None:
         self.plan = plan
+        self._keep = keep
         self.pid = os.getpid()
         self._engine = engine
         self._error: type[Exception] = engine.error
@@ -115,6 +123,8 @@ class Session:
         self._leaves = [(self._open(f"l{i}", r), r.facts) for i, r in enumerate(plan.leaf_rulesets)]
         self._gates = [(self._open(f"g{i}", r), r.slots) for i, r in enumerate(plan.gate_rulesets)]
         self._outcome = [(self._open(f"o{i}", r), r.slots) for i, r in enumerate(plan.outcome_rulesets)]
+        self._cell = cells_of(plan)
+        self._kept: dict[Cell, Fired] = {}
 
     def _open(self, name: str, ruleset: Ruleset) -> int:
         try:
@@ -151,6 +161,18 @@ class Session:
         return names
 
     def run(self, case: Case) -> Fired:
+        """What the engine says of the case, asked unless it has said so of another one of its cell."""
+        cell = self._cell(case)
+        found = self._kept.get(cell)
+        if found is None:
+            found = self._asked(case)
+            if len(self._kept) >= self._keep:
+                self._kept.clear()
+            if self._keep:
+                self._kept[cell] = found
+        return found
+
+    def _asked(self, case: Case) -> Fired:
         """Ask all three stages."""
         plan, ask = self.plan, self._ask
         readings, lookup = plan.readings, case.readings.get
@@ -179,7 +201,7 @@ class Session:
                         raise EngineFault(f"{plan.policy.name}: a condition has two results")
                     results[place] = code
                 names += fired
-            start = f'{{"sid":"s","id":"c","w":{_waited(case)}'
+            start = f'{{"sid":"s","id":"c","w":{waited(case)}'
             ending = None
             for handle, slots in self._outcome:
                 carried = "" if ending is None else f',"e":{ending.carry}'
@@ -217,18 +239,17 @@ def _version(engine: ModuleType) -> str:
     return version("durable-rules")
 
 
-def _waited(case: Case) -> int:
-    if case.waiting_since is None:
-        return 0
-    return min(max(case.now - case.waiting_since, 0), HIGHEST)
-
-
 def read(plan: Plan, names: Sequence[str]) -> Fired:
     """What the engine said, from the names of the rules that fired; the inverse of `Fired.names`.
 
     Raises:
         EngineFault: the names are not those of this plan.
     """
+    return _read(plan, tuple(names))
+
+
+@lru_cache(maxsize=4096)
+def _read(plan: Plan, names: tuple[str, ...]) -> Fired:
     results = bytearray(b"\x03" * plan.n_leaves + b"\x02" * (plan.n_places - plan.n_leaves))
     ending = None
     for name in names:
@@ -241,11 +262,16 @@ def read(plan: Plan, names: Sequence[str]) -> Fired:
             raise EngineFault(f"{plan.policy.name} has no rule {name}")
     if ending is None or _NO_RESULT in results:
         raise EngineFault(f"{plan.policy.name}: the stored firings are not complete")
-    return Fired(plan, bytes(results), tuple(names), ending)
+    return Fired(plan, bytes(results), names, ending)
 
 
 class Evaluator:
     """A set of policies, ready to be asked from any thread and, after a fork, from any process.
+
+    Args:
+        floor: by action, the gates that stand under each policy of it; None for Oncemore's own.
+        facts: the vocabulary; None for Oncemore's own.
+        keep: how many answers to keep for each policy, so that the engine need not be asked again; 0 for none.
 
     Attributes:
         plans: by policy name, sorted.
@@ -267,6 +293,7 @@ class Evaluator:
         facts: Mapping[str, FactType] | None = None,
         floor_digest: str | None = None,
         vocabulary_digest: str | None = None,
+        keep: int = KEPT,
     ) -> None:
         if floor is None:
             from oncemore.rules.floor import FLOOR_DIGEST, floor_gates
@@ -277,6 +304,7 @@ class Evaluator:
 
             facts, vocabulary_digest = FACTS, DIGEST
         self._engine = native.load()
+        self._keep = keep
         self.facts = facts
         self.floor_digest = floor_digest
         self.vocabulary_digest = vocabulary_digest
@@ -312,13 +340,13 @@ class Evaluator:
         try:
             session = sessions.get(policy)
             if session is None:
-                session = sessions[policy] = Session(plan, self._engine)
+                session = sessions[policy] = Session(plan, self._engine, self._keep)
             return session.run(case)
         except EngineFault:
             # The old session is dropped as it is: after a fault, deleting its state can crash.
             sessions.pop(policy, None)
         try:
-            session = Session(plan, self._engine)
+            session = Session(plan, self._engine, self._keep)
             fired = session.run(case)
         except EngineFault as error:
             self.faults += 1

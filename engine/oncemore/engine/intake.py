@@ -16,7 +16,7 @@ import peewee as pw
 
 from oncemore.engine import budgets, events, prompts, queueing, texts
 from oncemore.engine.context import lock, wake
-from oncemore.engine.errors import Conflict, NotFound
+from oncemore.engine.errors import Conflict, NotFound, QueueFull
 from oncemore.engine.journal import Journal
 from oncemore.engine.locks import locking, one_at_a_time
 from oncemore.engine.ports import GrantRef
@@ -138,8 +138,9 @@ def accept(
         The Request's id.
 
     Raises:
-        Conflict: the same message with other content, a closed Session, a full queue, or a text that is empty, too long
-            or not writable as UTF-8.
+        QueueFull: as many messages wait as may.
+        Conflict: the same message with other content, a closed Session, or a text that is empty, too long or not
+            writable as UTF-8.
     """
     _check_text(arrival.text)
     with journal.transaction():
@@ -151,7 +152,7 @@ def accept(
             raise Conflict(f"the Session {session} is closed")
         queueing.expire(session, now)
         if queueing.people(session).count() >= queueing.PLACES:
-            raise Conflict(f"{queueing.PLACES} messages already wait in the Session {session}; try again later")
+            raise QueueFull(f"{queueing.PLACES} messages already wait in the Session {session}; try again later")
         request = enter(session, arrival, now, state="open")
         mark = word()
         text = prompts.request_input(arrival.text, mark)

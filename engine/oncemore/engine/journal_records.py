@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from oncemore.engine.canonical import digest
 from oncemore.engine.errors import NotFound
-from oncemore.engine.records import render
-from oncemore.engine.tables import Bundle, Decision, DecisionPass
+from oncemore.engine.records import NotRenderable, render
+from oncemore.engine.tables import Bundle, Decision, DecisionPass, Request
 
 
 def newest(request: str) -> list[dict[str, Any]]:
@@ -54,6 +55,8 @@ def _passes(request: str) -> list[DecisionPass]:
             DecisionPass.request == request
         )
     )
+    if not rows and not Request.select().where(Request.id == request).exists():
+        raise NotFound(f"there is no Request {request}")
     if not rows:
         raise NotFound(f"nothing was decided on {request} yet")
     return rows
@@ -73,15 +76,38 @@ def pass_of(decision: str) -> tuple[str, str]:
 
 
 def stored_of(decision_pass: str) -> bytes:
-    """What was kept of a pass, by its id."""
-    return str(DecisionPass.get_by_id(decision_pass).stored).encode()
+    """What was kept of a pass, by its id.
+
+    Raises:
+        NotRenderable: it is not what was stored: its digest is another than its id.
+    """
+    stored = str(DecisionPass.get_by_id(decision_pass).stored).encode()
+    if digest(stored) != decision_pass:
+        raise NotRenderable(
+            f"what is kept of the decisions {decision_pass} is not what was stored; bring back a backup"
+        )
+    return stored
 
 
 def texts_of(stored: bytes) -> dict[str, dict[str, str]]:
-    """The texts that a pass was judged by, by their digests."""
+    """The texts that a pass was judged by, by their digests.
+
+    Raises:
+        NotRenderable: one of them cannot be read.
+    """
     kept = json.loads(stored)
     digests = [kept["floor"], kept["vocabulary"], *(policy["digest"] for policy in kept["policies"].values())]
-    return {bundle.digest: json.loads(bundle.body) for bundle in Bundle.select().where(Bundle.digest.in_(digests))}
+    return {bundle.digest: _texts(bundle) for bundle in Bundle.select().where(Bundle.digest.in_(digests))}
+
+
+def _texts(bundle: Bundle) -> dict[str, str]:
+    try:
+        texts = json.loads(bundle.body)
+    except ValueError:
+        texts = None
+    if not isinstance(texts, dict) or not texts or not all(isinstance(text, str) for text in texts.values()):
+        raise NotRenderable(f"what is kept of the text {bundle.digest} is not what was stored; bring back a backup")
+    return texts
 
 
 def of_pass(decision_pass: str) -> list[dict[str, Any]]:

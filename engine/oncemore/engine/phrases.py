@@ -46,6 +46,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "nearest.wait": "Nearest change: only time. In {wait}, at {until}, it would fire if nothing else changes.",
         "nearest.both": "Nearest change: with {facts} it would fire in {wait}, at {until}.",
         "nearest.none": "Nearest change: none. What {gates} asks for no person can change, and no time does.",
+        "nearest.impatient": "Nearest change: none. Time would change what {gates} asks for, but not within the "
+        "patience of {patience}; then a person has to look.",
         "nearest.unconcerned": "Nearest change: none. The policy is not concerned, and no person can change that.",
         "nearest.fact": "{fact} {value} (now {now})",
         "changed.new": "The policy was not asked then.",
@@ -119,6 +121,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "nearest.wait": "最小改变：只需等待。{wait} 后，即 {until}，若其他不变则可触发。",
         "nearest.both": "最小改变：若 {facts}，{wait} 后，即 {until}，可触发。",
         "nearest.none": "最小改变：无。{gates} 所要求的，人无法改变，等待也不会改变。",
+        "nearest.impatient": "最小改变：无。{gates} 所要求的会随时间满足，但已超出等待上限 {patience}，届时由人查看。",
         "nearest.unconcerned": "最小改变：无。该策略不适用，人无法改变这一点。",
         "nearest.fact": "{fact} 为 {value}（现为 {now}）",
         "changed.new": "当时没有询问该策略。",

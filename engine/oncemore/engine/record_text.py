@@ -1,200 +1,235 @@
-"""What are the bytes of a pass's records, when they are wanted at once?
+"""How is a decision record written?
 
-The same bytes as the canonical form of `records.render_with`, put together from what never changes of a policy and what
-the case says of each fact. A record of every gate and operand is large, and making and sorting it as data takes ten
-times as long as the evaluation itself.
+As canonical JSON at once, from parts that are the same for every case of a policy and parts that a case brings: a
+record is long, most of it never changes, and a service writes many.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from oncemore.engine.canonical import quoted, text
+from oncemore.engine.canonical import digest, quoted, text
 from oncemore.engine.competition import Verdict
-from oncemore.engine.evaluation import Fired
-from oncemore.engine.records import StoredCase, instant, operands_wanted
-from oncemore.rules.durations import format_ms
+from oncemore.rules.case import Status
+from oncemore.rules.durations import format_ms, parse
+from oncemore.rules.expression import And, Compare, Duration, Expression, Leaf, Literal, Member, Not, Or
 from oncemore.rules.leaf_rules import FactType
 from oncemore.rules.outcome import Outcome
 from oncemore.rules.ruleset import Plan
 
-KEPT = 256
-"""Compiled policies whose unchanging parts are kept."""
+_NEGATED = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+_DURATION = re.compile(r"""duration\(\s*["']([0-9hms]+)["']""")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def written(stored: bytes, verdicts: Mapping[str, Verdict], facts: Mapping[str, FactType]) -> str:
-    """The canonical JSON array of the records of a pass that was just made.
+class StoredCase:
+    """The case as it was kept, and how people write what it says.
 
     Args:
-        stored: what is kept of it.
-        verdicts: what was settled on it, by policy name, sorted.
-        facts: the types of the vocabulary.
+        case: the part of a stored pass.
+        types: the vocabulary of that day.
     """
-    kept = json.loads(stored)
-    case = _Case(kept, facts)
-    identity = hashlib.sha256(b'{"pass":' + stored + b',"policy":"')
-    records = []
-    for name, verdict in verdicts.items():
-        own = identity.copy()
-        own.update(name.encode() + b'"}')
-        records.append(_record(case, verdict, own.hexdigest()))
-    return f"[{','.join(records)}]"
 
-
-class _Case:
-    """What the case says, each piece of text made once."""
-
-    def __init__(self, kept: Mapping[str, Any], facts: Mapping[str, FactType]) -> None:
-        self._stored = StoredCase(kept["case"], facts)
-        self.at = quoted(instant(self._stored.now))
-        self.engine = text(kept["engine"])
-        self.origin, self.stage = quoted(kept["origin"]), quoted(kept["stage"])
-        self.request = text(kept["request"])
-        self.statuses: dict[str, str] = {fact: one["status"] for fact, one in self._stored.facts.items()}
-        self._readings: dict[str, str] = {}
+    def __init__(self, case: Mapping[str, Any], types: Mapping[str, FactType]) -> None:
+        self.now: int = case["now"]
+        self.facts: Mapping[str, Mapping[str, Any]] = case["facts"]
+        self.types = types
         self._known: dict[str, str] = {}
-        self._moments: dict[int, tuple[str, str]] = {}
+        self._readings: dict[str, str] = {}
+        self._seen: dict[tuple[int | None, str | None], tuple[str, str]] = {}
 
-    def reading(self, fact: str) -> str:
-        """An operand up to what is wanted of it."""
-        found = self._readings.get(fact)
-        if found is None:
-            found = self._readings[fact] = self._read(fact)
-        return found
+    def status(self, fact: str) -> Status:
+        """Whether it was known, and if not, why."""
+        status: Status = self.facts[fact]["status"] if fact in self.facts else "missing"
+        return status
+
+    def value(self, fact: str) -> bool | int | str | None:
+        """As people write it; None when there is none, or none that counts and nothing to show instead."""
+        value: bool | int | str | None = self.facts.get(fact, {}).get("value")
+        return format_ms(int(value)) if value is not None and self.types[fact].type == "duration" else value
 
     def known(self, fact: str) -> str:
-        """A fact with its value, or null, as a member of an object."""
+        """The value as JSON; `null` unless it was known."""
         found = self._known.get(fact)
         if found is None:
-            value = text(self._stored.value(fact)) if self.statuses.get(fact) == "known" else "null"
-            found = self._known[fact] = f'"{fact}":{value}'
+            found = self._known[fact] = text(self.value(fact)) if self.status(fact) == "known" else "null"
         return found
 
-    def _read(self, fact: str) -> str:
-        said = self._stored.facts.get(fact)
-        if said is None:
-            nothing = '"observed_at":null,"source":null,"status":"missing","value":null'
-            return f'{{"age":null,"fact":"{fact}",{nothing},"wanted":'
-        observed = said.get("observed_at")
-        age, at = ("null", "null") if observed is None else self._moment(observed)
-        details = f'"details":{text(said["details"])},' if "details" in said else ""
+    def reading(self, fact: str) -> str:
+        """The members of an operand that the case brings, as JSON."""
+        found = self._readings.get(fact)
+        if found is None:
+            found = self._readings[fact] = self._reading(fact)
+        return found
+
+    def _reading(self, fact: str) -> str:
+        kept = self.facts.get(fact, {})
+        age, evidence = self._evidence(kept.get("observed_at"), kept.get("source"))
+        details = f'"details":{text(kept["details"])},' if "details" in kept else ""
         return (
-            f'{{"age":{age},{details}"fact":"{fact}","observed_at":{at},"source":{text(said.get("source"))},'
-            f'"status":"{said["status"]}","value":{text(self._stored.value(fact))},"wanted":'
+            f'{{"age":{age},{details}"fact":{quoted(fact)},{evidence},'
+            f'"status":"{self.status(fact)}","value":{text(self.value(fact))},"wanted":'
         )
 
-    def _moment(self, observed: int) -> tuple[str, str]:
-        """How long ago it was, and when."""
-        found = self._moments.get(observed)
+    def _evidence(self, observed: int | None, source: str | None) -> tuple[str, str]:
+        """The age, and when and from where it was observed; many facts of a case have the same."""
+        found = self._seen.get((observed, source))
         if found is None:
-            age = format_ms(max(self._stored.now - observed, 0))
-            found = self._moments[observed] = f'"{age}"', quoted(instant(observed))
+            age, at = "null", "null"
+            if observed is not None:
+                age, at = f'"{format_ms(max(self.now - observed, 0))}"', f'"{instant(observed)}"'
+            found = self._seen[observed, source] = age, f'"observed_at":{at},"source":{text(source)}'
         return found
 
 
-Operands = tuple[tuple[str, str], ...]
-"""Facts, each with what is wanted of it as the end of an operand."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Condition:
+    """A condition's part of records; `operands` are fact, and as JSON what is wanted of it with the closing brace."""
+
+    before: str
+    operands: tuple[tuple[str, str], ...]
+    between: str
+    after: str
+
+    def written(self, case: StoredCase, result: str) -> str:
+        operands = ",".join([case.reading(fact) + wanted for fact, wanted in self.operands])
+        return f'{self.before}{operands}{self.between}"{result}"{self.after}'
 
 
-class _Unchanging:
-    """What every record of a compiled policy has in common."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Form:
+    """What all records of a policy have in common."""
 
-    def __init__(self, plan: Plan) -> None:
-        policy = plan.policy
-        self.gates: list[tuple[str, Operands, str, str]] = []
-        for gate in plan.gates:
-            before = (
-                f'{{"at":{quoted(gate.at)},"expression":{quoted(gate.text)},"floor":{text(gate.floor)},'
-                f'"id":{quoted(gate.id)},"operands":['
-            )
-            between = f'],"otherwise":{quoted(gate.otherwise.value)},"result":"'
-            after = f'","unknown":{quoted(gate.unknown.value)},"why":{text(dict(gate.why))}}}'
-            self.gates.append((before, _operands(gate.condition, gate.text), between, after))
-        self.named = tuple(dict.fromkeys(fact for _, operands, _, _ in self.gates for fact, _ in operands))
-        self.facts = sorted(plan.facts)
-        self.action, self.attempt = quoted(policy.action), text(policy.attempt)
-        self.parameters = text(dict(policy.parameters))
-        self.policy = text({"name": policy.name, "revision": policy.revision, "digest": policy.digest})
-        self.when = f'{{"at":{quoted(policy.when_at)},"expression":{quoted(policy.when_text)},"operands":['
-        self.when_operands = _operands(policy.when, policy.when_text)
+    when: _Condition
+    gates: tuple[_Condition, ...]
+    looked_at: tuple[str, ...]
+    facts: tuple[tuple[str, str], ...]
+    policy: str
+    firing: tuple[str, str, str]
 
 
-def _operands(condition: Any, written: str) -> Operands:
-    return tuple((fact, f"{quoted(wanted)}}}") for fact, wanted in operands_wanted(condition, written))
+def write(kept: Mapping[str, Any], case: StoredCase, verdict: Verdict, decision_id: str) -> str:
+    """One decision's record.
 
-
-@lru_cache(maxsize=KEPT)
-def _by_identity(identity: _Identity) -> _Unchanging:
-    return _Unchanging(identity.plan)
-
-
-class _Identity:
-    """A compiled policy as itself: to compare all of it would take longer than what is spared."""
-
-    __slots__ = ("plan",)
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Identity) and other.plan is self.plan
-
-    def __hash__(self) -> int:
-        return id(self.plan)
-
-
-def _record(case: _Case, verdict: Verdict, identity: str) -> str:
+    Args:
+        kept: the stored pass.
+        verdict: what became of the policy in it.
+        decision_id: as `sha256:…`.
+    """
     fired = verdict.fired
-    same = _by_identity(_Identity(fired.plan))
-    reading = case.reading
-    gates = []
-    for (before, operands, between, after), result in zip(same.gates, _results(fired), strict=True):
-        middle = ",".join([reading(fact) + wanted for fact, wanted in operands])
-        gates.append(f"{before}{middle}{between}{result}{after}")
-    when = ",".join([reading(fact) + wanted for fact, wanted in same.when_operands])
-    facts = "{" + ",".join([case.known(fact) for fact in same.facts]) + "}"
-    fires = verdict.outcome is Outcome.FIRE
-    lacking = _lacking(case, same)
-    reason: dict[str, Any] = {"kind": verdict.kind.value, "gate": verdict.gate}
-    if verdict.rivals:
-        reason["rivals"] = list(verdict.rivals)
-    if fired.fault is not None:
-        reason["fault"] = fired.fault
+    form = _form(fired.plan)
+    gates = ",".join([gate.written(case, truth.value) for gate, truth in zip(form.gates, fired.gates, strict=True)])
+    action, attempt, parameters = form.firing if verdict.outcome is Outcome.FIRE else ("null", "null", "{}")
+    facts = "{" + ",".join([name + case.known(fact) for fact, name in form.facts]) + "}"
+    until = "null" if verdict.until is None else f'"{instant(verdict.until)}"'
+    missing, stale, conflict = _lacking(case, form.looked_at)
     return (
-        f'{{"action":{same.action if fires else "null"},"at":{case.at},'
-        f'"attempt":{same.attempt if fires else "null"},"conflict":{text(lacking["conflict"])},'
-        f'"decision_id":"sha256:{identity}","engine":{case.engine},"facts":{facts},'
-        f'"facts_digest":"sha256:{hashlib.sha256(facts.encode()).hexdigest()}","gates":[{",".join(gates)}],'
-        f'"level":{text(verdict.level)},"missing":{text(lacking["missing"])},'
-        f'"origin":{case.origin},"outcome":"{verdict.outcome.value}",'
-        f'"parameters":{same.parameters if fires else "{}"},"policy":{same.policy},"reason":{text(reason)},'
-        f'"request":{case.request},"stage":{case.stage},"stale":{text(lacking["stale"])},'
-        f'"until":{text(None if verdict.until is None else instant(verdict.until))},'
-        f'"when":{same.when}{when}],"result":"{fired.when.value}"}}}}'
+        f'{{"action":{action},"at":"{instant(case.now)}","attempt":{attempt},"conflict":{conflict},'
+        f'"decision_id":"{decision_id}","engine":{text(kept["engine"])},"facts":{facts},'
+        f'"facts_digest":"{digest(facts.encode())}","gates":[{gates}],"level":{text(verdict.level)},'
+        f'"missing":{missing},"origin":{text(kept["origin"])},"outcome":"{verdict.outcome.value}",'
+        f'"parameters":{parameters},"policy":{form.policy},"reason":{_reason(verdict)},'
+        f'"request":{text(kept["request"])},"stage":{text(kept["stage"])},"stale":{stale},"until":{until},'
+        f'"when":{form.when.written(case, fired.when.value)}}}'
     )
 
 
-def _results(fired: Fired) -> list[str]:
-    """The result of each gate, in the order of the plan."""
-    results, places = fired.results, fired.plan.gate_places
-    return [_SAID[turn][results[at]] for at, turn in places] if results else ["unknown"] * len(places)
+def _reason(verdict: Verdict) -> str:
+    reason: dict[str, Any] = {"kind": verdict.kind.value, "gate": verdict.gate}
+    if verdict.rivals:
+        reason["rivals"] = list(verdict.rivals)
+    if verdict.fired.fault is not None:
+        reason["fault"] = verdict.fired.fault
+    return text(reason)
 
 
-_SAID = (("fail", "pass", "unknown"), ("pass", "fail", "unknown"))
-"""What a result is called, by whether it is turned round and its code."""
+def _lacking(case: StoredCase, facts: tuple[str, ...]) -> tuple[str, str, str]:
+    """The facts that gates looked at and that were missing, stale, in conflict; each as JSON."""
+    lists: tuple[list[str], list[str], list[str]] = ([], [], [])
+    for fact in facts:
+        status = case.status(fact)
+        if status == "stale":
+            lists[1].append(fact)
+        elif status == "conflict":
+            lists[2].append(fact)
+        elif status != "known":
+            lists[0].append(fact)
+    return text(lists[0]), text(lists[1]), text(lists[2])
 
-_LACKING = {"missing": "missing", "reported": "missing", "clock": "missing", "stale": "stale", "conflict": "conflict"}
-"""In which list of a record a fact stands that is not known."""
+
+# What does not change -------------------------------------------------------------------------------------------------
 
 
-def _lacking(case: _Case, same: _Unchanging) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {"missing": [], "stale": [], "conflict": []}
-    for fact in same.named:
-        status = case.statuses.get(fact, "missing")
-        if status != "known":
-            found[_LACKING[status]].append(fact)
-    return found
+@lru_cache(maxsize=256)
+def _form(plan: Plan) -> _Form:
+    policy = plan.policy
+    when = _condition(policy.when, policy.when_text)
+    gates = [(gate, _condition(gate.condition, gate.text)) for gate in plan.gates]
+    return _Form(
+        when=_Condition(
+            f'{{"at":{quoted(policy.when_at)},"expression":{quoted(policy.when_text)},"operands":[',
+            when,
+            '],"result":',
+            "}",
+        ),
+        gates=tuple(
+            _Condition(
+                f'{{"at":{quoted(gate.at)},"expression":{quoted(gate.text)},"floor":{text(gate.floor)},'
+                f'"id":{quoted(gate.id)},"operands":[',
+                operands,
+                f'],"otherwise":"{gate.otherwise.value}","result":',
+                f',"unknown":"{gate.unknown.value}","why":{text(dict(gate.why))}}}',
+            )
+            for gate, operands in gates
+        ),
+        looked_at=tuple(dict.fromkeys(fact for _, operands in gates for fact, _ in operands)),
+        facts=tuple((fact, f"{quoted(fact)}:") for fact in sorted(plan.facts)),
+        policy=text({"name": policy.name, "revision": policy.revision, "digest": policy.digest}),
+        firing=(text(policy.action), text(policy.attempt), text(dict(policy.parameters))),
+    )
+
+
+def _condition(condition: Expression, source: str) -> tuple[tuple[str, str], ...]:
+    """Every comparison of a condition, durations as its author wrote them in `source`."""
+    written = {parse(span): span for span in _DURATION.findall(source)}
+    wants = [(leaf.fact, f"{quoted(_wanted(leaf, want, written))}}}") for leaf, want in _wants(condition, True)]
+    return tuple(dict.fromkeys(wants))
+
+
+def _wants(condition: Expression, want: bool) -> Iterator[tuple[Leaf, bool]]:
+    """The comparisons, each with the value it has to have for the whole to be true."""
+    if isinstance(condition, (Compare, Member)):
+        yield condition, want
+    elif isinstance(condition, Not):
+        yield from _wants(condition.operand, not want)
+    else:
+        assert isinstance(condition, (And, Or))
+        for operand in condition.operands:
+            yield from _wants(operand, want)
+
+
+def _wanted(leaf: Leaf, want: bool, written: Mapping[int, str]) -> str:
+    def literal(value: Literal) -> str:
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        return written.get(value.ms) or format_ms(value.ms) if isinstance(value, Duration) else str(value)
+
+    if isinstance(leaf, Member):
+        return f"{'' if want else 'not '}in [{', '.join(map(literal, leaf.values))}]"
+    if isinstance(leaf.value, bool):
+        return f"== {literal(leaf.value is ((leaf.op == '==') is want))}"
+    return f"{leaf.op if want else _NEGATED[leaf.op]} {literal(leaf.value)}"
+
+
+@lru_cache(maxsize=1024)
+def instant(ms: int) -> str:
+    """A time as RFC 3339 in UTC with milliseconds; beyond the calendar, the bare milliseconds."""
+    try:
+        return (_EPOCH + timedelta(milliseconds=ms)).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+    except OverflowError:
+        return f"{ms}ms"

@@ -15,6 +15,7 @@ import peewee as pw
 
 from oncemore.engine import texts as texts_kept
 from oncemore.engine.journal import Journal
+from oncemore.engine.locks import one_at_a_time
 from oncemore.engine.tables import Delivery, Event, Request, Text, Turn
 
 log = logging.getLogger("oncemore.retention")
@@ -78,6 +79,7 @@ def drop(journal: Journal, before: int, *, only_count: bool = False) -> Dropped:
     last: tuple[int, str] = (-1, "")
     while True:
         with journal.transaction():
+            one_at_a_time("retention")
             rows = _old(before - texts_kept.RENEWED, last)
             if not rows:
                 return Dropped(texts, characters)

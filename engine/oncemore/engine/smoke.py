@@ -109,7 +109,7 @@ def child() -> None:
         sys.exit(str(error))
     for policy, floor in policies:
         print(f"try {policy.name}", flush=True)
-        evaluator = Evaluator([policy], lambda _, floor=floor: floor, facts=kinds)  # type: ignore[misc]
+        evaluator = Evaluator([policy], lambda _, floor=floor: floor, facts=kinds, keep=0)  # type: ignore[misc]
         for case in _cases(evaluator.plans[policy.name], kinds):
             fault = evaluator.ask(policy.name, case).fault
             if fault is not None:

@@ -42,6 +42,9 @@ class SqliteFile:
                 for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
                     if file.exists():
                         _private(file, 0o600)
+        except OSError as error:
+            self.close()
+            raise JournalRefused(f"the journal {path} cannot be used: {error}") from error
         except BaseException:
             self.close()
             raise

@@ -10,7 +10,7 @@ from oncemore.engine import phrases
 from oncemore.engine.decision import decide
 from oncemore.engine.errors import EngineFault
 from oncemore.engine.evaluation import Evaluator
-from oncemore.engine.records import instant
+from oncemore.engine.record_text import instant
 from oncemore.rules.case import Case, Reading, Value
 from oncemore.rules.durations import format_ms
 from oncemore.rules.nearest import Change, Nothing, nearest
@@ -52,16 +52,17 @@ def suppose(evaluator: Evaluator, policy: str, case: Case) -> Supposed:
 
 
 def as_json(supposed: Supposed) -> dict[str, Any]:
-    """What was found as a JSON object: the change, or the gates that stand in the way."""
+    """What was found as a JSON object: the change, or the gates that stand in the way, and a patience too short."""
     found = supposed.found
     if isinstance(found, Nothing):
-        return {"change": None, "in_the_way": list(found.gates), "concerned": found.concerned}
+        patience = None if found.patience is None else format_ms(found.patience)
+        return {"change": None, "in_the_way": list(found.gates), "concerned": found.concerned, "patience": patience}
     change = {
         "facts": {fact: _written(fact, value) for fact, value in found.facts.items()},
         "wait": format_ms(found.wait),
         "at": None if supposed.at is None else instant(supposed.at),
     }
-    return {"change": change, "in_the_way": [], "concerned": True}
+    return {"change": change, "in_the_way": [], "concerned": True, "patience": None}
 
 
 def told(supposed: Supposed, case: Case, lang: Language) -> str:
@@ -71,7 +72,10 @@ def told(supposed: Supposed, case: Case, lang: Language) -> str:
     if isinstance(found, Nothing):
         if not found.concerned:
             return words["nearest.unconcerned"]
-        return words["nearest.none"].format(gates=words["comma"].join(found.gates))
+        gates = words["comma"].join(found.gates)
+        if found.patience is not None:
+            return words["nearest.impatient"].format(gates=gates, patience=format_ms(found.patience))
+        return words["nearest.none"].format(gates=gates)
     facts = words["comma"].join(
         words["nearest.fact"].format(fact=fact, value=said(fact, value), now=_now(case.reading(fact), fact, words))
         for fact, value in found.facts.items()

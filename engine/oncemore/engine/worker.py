@@ -14,7 +14,7 @@ from typing import Self
 
 import peewee as pw
 
-from oncemore.engine import events, executor
+from oncemore.engine import breaker, events, executor
 from oncemore.engine.context import Context, due
 from oncemore.engine.errors import JournalInterrupted, LeaseLost, PortError
 from oncemore.engine.reloading import PolicyWatch
@@ -115,6 +115,8 @@ class Worker:
             return
         self._context.rules = self._watch.rules
         with self._context.journal.transaction():
+            # Several workers notice an edit at the same time; who makes many due goes alone.
+            breaker.take()
             now = self._context.journal.advance_clock().ms
             Request.update(due_at=now).where(
                 Request.state == "open", Request.held.is_null(), Request.due_at > now

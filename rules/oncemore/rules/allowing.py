@@ -8,7 +8,7 @@ findings themselves, so that none outlives what it was written for.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from oncemore.rules import scalars
@@ -33,12 +33,15 @@ class _Stretch:
         return self.first <= line <= self.last
 
 
-def without_allowed(document: Document, found: Sequence[Diagnostic], *, unneeded: bool) -> list[Diagnostic]:
+def without_allowed(
+    document: Document, found: Sequence[Diagnostic], *, unneeded: bool, unsought: Collection[str] = ()
+) -> list[Diagnostic]:
     """The diagnostics without those that comments of the document allow, and with what is wrong with the comments.
 
     Args:
         found: what was found in this document and in others.
         unneeded: report allowances that silence nothing; not when some findings could not be looked for.
+        unsought: codes of findings that were not looked for, so that no allowance of one is called needless.
     """
     comments = list(_comments(document))
     left = list(found)
@@ -53,7 +56,7 @@ def without_allowed(document: Document, found: Sequence[Diagnostic], *, unneeded
         code, reason = allow["code"], allow["reason"]
         stretch = _stretch_at(document, stretches, document.position(place.start)[0])
         kept = [one for one in left if not _silenced(one, document, code, stretch)]
-        if len(kept) == len(left) and unneeded:
+        if len(kept) == len(left) and unneeded and code not in unsought:
             message = f"there is no finding {code} here to allow"
             left.append(
                 _finding(

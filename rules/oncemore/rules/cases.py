@@ -6,6 +6,7 @@ guessed: an undeclared name, a value that a fact cannot have and a fact stated t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -30,6 +31,9 @@ SOURCE: Final = "file"
 """Who supplied the facts of a file, in their evidence."""
 
 _REPORTED: Final = "unknown"
+
+_RUN_ON: Final = re.compile(r"(?P<fact>[a-z_.]{1,60})[ ]*(?::|==?)[ ]*[\"']?(?P<value>[A-Za-z0-9_]{1,60})[\"']?")
+"""A fact and its value that YAML takes for one word: no colon with a blank stands between them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +310,10 @@ class _Reader:
             within = node.get(name)
             if within is not None and isinstance(within.children, dict):
                 first = next((fact for fact in FACTS if fact.startswith(f"{name}.")), None)
-                suggestion = f"names of facts hold their dot: write `{first}: ...`" if first else suggestion
+                meant = next((f"{name}.{part}" for part in within.children if f"{name}.{part}" in FACTS), first)
+                suggestion = f"names of facts hold their dot: write `{meant}: ...`" if meant else suggestion
+            elif (run_on := _RUN_ON.fullmatch(name)) and run_on["fact"] in FACTS:
+                suggestion = f"write `{run_on['fact']}: {run_on['value']}`, with a colon and a blank between the two"
             self.document.report("R302", message, node.keys[name], path=(*path, name), help=suggestion)
         return fact
 
@@ -357,9 +364,9 @@ def _suggestion(fact: Fact) -> str:
 
 
 def _span_help(raw: object) -> str:
-    """How a span of time is written; a bare number could be seconds as well as milliseconds."""
+    """How a span of time is written; what a bare number counts is not known."""
     if isinstance(raw, int) and not isinstance(raw, bool) and raw >= 0:
-        return f"write {raw}s or {raw}ms"
+        return f"write {durations.with_units(raw)}"
     return 'write a duration such as "90s", or unknown'
 
 

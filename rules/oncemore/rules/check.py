@@ -19,7 +19,7 @@ from oncemore.rules.errors import FactsInvalid
 from oncemore.rules.expectations import Known, known_beside, known_from
 from oncemore.rules.levels import read_levels
 from oncemore.rules.lint import findings
-from oncemore.rules.loading import Group, Loaded, read_policies
+from oncemore.rules.loading import Group, Loaded, read_policies, test_files
 from oncemore.rules.rivals import Rivals
 from oncemore.rules.source import Document, read
 from oncemore.rules.typecheck import nearest
@@ -41,7 +41,7 @@ def check_paths(paths: Sequence[Path]) -> list[Diagnostic]:
     levels = [path for path in paths if path.name.startswith("levels") and path.suffix == ".yaml"]
     rules = [path for path in paths if path not in tests and path not in levels]
     folders = [path for path in rules if path.is_dir()]
-    tests += [file for folder in folders for file in sorted(folder.glob("*_test.yaml"))]
+    tests += [file for folder in folders for file in test_files(folder)]
     levels += [file for folder in folders for file in sorted(folder.glob("levels*.yaml"))]
     found: list[Diagnostic] = []
     loaded = None
@@ -63,7 +63,9 @@ def _rules(loaded: Loaded, folders: Sequence[Path]) -> list[Diagnostic]:
         # What a group's gates are found to be depends on who takes them: only all policies together show that.
         judged |= {group.document.file for group in loaded.groups if _folder_of(group) in folders}
     for document in loaded.documents:
-        found = without_allowed(document, found, unneeded=document.file in judged)
+        # Which policies meet is known when all those of the folder are checked, and all of them load.
+        alone = bool(loaded.errors) or Path(document.file).parent not in folders
+        found = without_allowed(document, found, unneeded=document.file in judged, unsought=("R408",) if alone else ())
     return found
 
 
@@ -109,6 +111,8 @@ def _rivals(loaded: Loaded) -> Iterator[Diagnostic]:
 
 
 def _unused_groups(loaded: Loaded, folders: Sequence[Path]) -> Iterator[Diagnostic]:
+    if not known_from(loaded).whole or not all(reading.ids_known for reading in loaded.readings):
+        return  # what could not be read may take it
     for group in loaded.groups:
         root = group.document.root
         if _folder_of(group) in folders and not group.used and root is not None and "group" in root.keys:
@@ -133,10 +137,9 @@ def _levels(document: Document, loaded: Loaded | None) -> Iterator[Diagnostic]:
     policies = known_from(loaded)
     if not policies.whole:
         return
-    known = sorted(policies.gates)
     for name in levels:
-        if name not in known:
-            close = nearest(name, known)
+        if name not in policies.gates:
+            close = nearest(name, policies.names)
             yield document.diagnostic(
                 "R405",
                 f"there is no policy `{name}`",

@@ -32,6 +32,11 @@ def parse(text: str) -> int:
     return total
 
 
+def with_units(number: int) -> str:
+    """How a bare number may have been meant as a span of time."""
+    return f"{number}s, {number}m or {number}h"
+
+
 def format_ms(ms: int) -> str:
     """The shortest way to write a span of whole milliseconds with each unit at most once, largest first.
 

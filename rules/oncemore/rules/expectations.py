@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from oncemore.rules.actions import ACTIONS
+from oncemore.rules.files import NAME
 from oncemore.rules.floor import floor_gates
 from oncemore.rules.loading import Loaded, PolicySet, policy_files, read_policies
 from oncemore.rules.source import Document, Node
@@ -18,12 +20,18 @@ class Known:
     """The policies that a test file may be about.
 
     Attributes:
-        gates: by policy the ids of its gates, the floor's included; None when not all of them could be read.
+        gates: by policy the ids of its gates, the floor's included; None when not all of them could be read, or when
+            one stands there twice: the second is to be called something that is not known.
         whole: these are all policies that there are.
     """
 
     gates: Mapping[str, frozenset[str] | None]
     whole: bool = True
+
+    @property
+    def names(self) -> list[str]:
+        """The policies' names that may be offered: one that is no name itself is offered to nobody."""
+        return sorted(name for name in self.gates if re.fullmatch(NAME, name))
 
 
 def known_of(policies: PolicySet) -> Known:
@@ -34,7 +42,7 @@ def known_of(policies: PolicySet) -> Known:
 def known_from(loaded: Loaded) -> Known:
     """What can be named of rule files, those with mistakes included."""
     gates = {
-        one.name: one.gate_ids | _floor(one.action) if one.ids_known else None
+        one.name: one.gate_ids | _floor(one.action) if one.ids_known and len(one.gate_ids) == len(one.uses) else None
         for one in loaded.readings
         if one.name is not None
     }
@@ -55,7 +63,7 @@ def check_expectations(document: Document, known: Known) -> None:
         return
     if node.value not in known.gates:
         if known.whole:
-            help = _near(node.value, known.gates)
+            help = _near(node.value, known.names)
             document.report("R506", f"there is no policy `{node.value}`", node.place, path=("policy",), help=help)
         return
     gates = known.gates[node.value]
@@ -87,4 +95,7 @@ def _near(name: str, known: Iterable[str]) -> str | None:
     close = nearest(name, names)
     if close is not None:
         return f"did you mean `{close}`?"
-    return f"there are {', '.join(names)}" if names else None
+    # The floor's gates are many, and seldom meant.
+    own = [one for one in names if not one.startswith("floor/")]
+    more = " and those of the floor, floor/..." if len(own) < len(names) else ""
+    return f"there are {', '.join(own)}{more}" if own else None

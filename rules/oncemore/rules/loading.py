@@ -86,6 +86,7 @@ class Reading:
 
     Attributes:
         name: the policy's; None when the file has none that can be read.
+        when: None when it could not be read, or names what it may not.
         whole: `when` and every gate could be read and are not too many, so that what they allow together can be known.
         ids_known: the ids of all its gates could be read.
     """
@@ -224,6 +225,11 @@ def content_digest(paths: Sequence[Path]) -> str:
     return digest_of(parts)
 
 
+def test_files(folder: Path) -> list[Path]:
+    """The files of rule tests in a folder, without the hidden ones."""
+    return sorted(folder.glob("[!.]*_test.yaml"))
+
+
 def digest_of(parts: Mapping[str, str]) -> str:
     """`sha256:` over the canonical JSON of texts by name."""
     canonical = json.dumps(dict(parts), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
@@ -262,8 +268,9 @@ def _read_policy(loaded: Loaded, document: Document, name: str, groups: Mapping[
     model = validate(PolicyFile, document, root)
     when_node = root.get("when")
     when = read_condition(document, when_node, ("when",))
+    stored = True
     if when is not None and when_node is not None:
-        semantics.check_when(document, when_node, when)
+        stored = semantics.check_when(document, when_node, when)
     used = _used_groups(document, root, groups)
     uses = tuple(_uses(document, name, root, used))
     semantics.check_gates(document, uses, when)
@@ -276,7 +283,7 @@ def _read_policy(loaded: Loaded, document: Document, name: str, groups: Mapping[
         place = (root.get("policy") or root).place
         help = f"the other is {twin.document.file}"
         document.report("R208", f"there are two policies `{called}`", place, path=("policy",), help=help)
-    loaded.readings.append(_reading(document, root, when, uses, used))
+    loaded.readings.append(_reading(document, root, when if stored else None, uses, used))
     if model is None:
         return
     documents = [document, *(group.document for group in used.values())]
@@ -382,6 +389,6 @@ def _uses(document: Document, name: str, root: Node, used: Mapping[str, Group]) 
         if wanted is None:
             if isinstance(entry.children, dict) and not entry.broken:
                 yield semantics.Use(read_gate(document, name, entry, path), entry, path)
-        elif wanted.value in used and wanted.value not in taken:
+        elif isinstance(wanted.value, str) and wanted.value in used and wanted.value not in taken:
             taken.add(wanted.value)
             yield from (semantics.Use(gate, entry, path) for gate in used[wanted.value].gates)

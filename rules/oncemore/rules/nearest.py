@@ -54,10 +54,12 @@ class Nothing:
     Attributes:
         gates: ids of gates that stand in the way whatever is changed; if no one alone does, those that do not pass.
         concerned: the policy is concerned at all; if it is not, nothing is looked for.
+        patience: the policy's, milliseconds, when it is all that keeps waiting from helping; else None.
     """
 
     gates: Sequence[str]
     concerned: bool
+    patience: int | None = None
 
 
 def nearest(policy: Policy, case: Case) -> Change | Nothing:
@@ -78,10 +80,17 @@ def nearest(policy: Policy, case: Case) -> Change | Nothing:
     fixed = {fact: value for fact, value in values.items() if fact not in free}
     if not asked.possible([asked.concerned()], cells.known(fixed)):
         return Nothing((), concerned=False)
-    waits = list(_waits(asked, policy, case, values))
+    ahead = list(_waits(asked, values))
+    waits = [wait for wait in ahead if not wait or _patient(policy, case, wait)]
     conditions = [*asked.passing(), *asked.floored()]
-    if not any(asked.possible(conditions, cells.known(_at(fixed, wait))) for wait in waits):
-        return Nothing(_in_the_way(asked, fixed, values, waits), concerned=True)
+
+    def helps(wait: int) -> bool:
+        return asked.possible(conditions, cells.known(_at(fixed, wait)))
+
+    if not any(map(helps, waits)):
+        later = any(helps(wait) for wait in ahead if wait not in waits)
+        patience = policy.patience if later else None
+        return Nothing(_in_the_way(asked, fixed, values, waits), concerned=True, patience=patience)
     for count in range(len(free) + 1):
         for wait in waits:
             for changed in combinations(free, count):
@@ -99,9 +108,8 @@ def _chosen(
     return {fact: value for fact in changed if (value := picked.get(fact)) is not None and value != values[fact]}
 
 
-def _waits(asked: Judged[Gate], policy: Policy, case: Case, values: Mapping[str, Value | None]) -> Iterator[int]:
-    """The waits after which a fact that grows lies in another cell, while the policy is patient."""
-    patient = None if policy.patience is None or case.waiting_since is None else case.waiting_since + policy.patience
+def _waits(asked: Judged[Gate], values: Mapping[str, Value | None]) -> Iterator[int]:
+    """None, and the waits after which a fact that grows lies in another cell."""
     growing = {fact: value for fact, value in values.items() if FACTS[fact].grows and isinstance(value, int)}
     ahead = {
         start - value
@@ -110,7 +118,13 @@ def _waits(asked: Judged[Gate], policy: Policy, case: Case, values: Mapping[str,
         if isinstance(start, int) and start > value
     }
     yield 0
-    yield from (wait for wait in sorted(ahead) if patient is None or case.now + wait < patient)
+    yield from sorted(ahead)
+
+
+def _patient(policy: Policy, case: Case, wait: int) -> bool:
+    """Whether the policy still waits then."""
+    since = case.waiting_since
+    return policy.patience is None or since is None or case.now + wait < since + policy.patience
 
 
 def _at(values: Mapping[str, Value | None], wait: int) -> dict[str, Value | None]:

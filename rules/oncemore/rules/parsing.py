@@ -49,6 +49,10 @@ _WORDS = {
 
 
 _FACT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
+_SPAN = re.compile(r"(?:[0-9]{1,9}(?:ms|h|m|s))+")
+_LONGEST_ADVISED = 40
+"""Characters of a word that is said again as it should have been written."""
+
 _COMPARISONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 _CURLY = frozenset("\u2018\u2019\u201a\u201c\u201d\u201e\u300c\u300d\u00ab\u00bb")
 
@@ -146,10 +150,13 @@ def _advice(found: str, text: str, at: int) -> str | None:
         "and": "both is written &&",
         "or": "either is written ||",
         "not": "the opposite is written !",
+        "is": "equality is written ==",
         "null": "an unknown fact is never compared: a gate on it is unknown by itself",
         "True": "truth is written true",
         "False": "untruth is written false",
     }
+    if found == "=" and text[at + 1 : at + 2] in ("<", ">"):
+        return f"it is written {text[at + 1]}="
     if found in words:
         return words[found]
     if found and not found.isascii():
@@ -163,7 +170,14 @@ def _advice(found: str, text: str, at: int) -> str | None:
     if found in {*_COMPARISONS, "in"} and "!" in re.sub(r"!=", "", text[:at]):
         return '"!" takes a bool fact or parentheses: write !(a == b), or a != b'
     if re.search(r"(?:==|!=|<=|>=|<|>)\s*$", text[:at]) and re.match(r"[A-Za-z_\"']", found):
-        return "one side of a comparison is a fact, the other a value; a text value stands in quotes"
+        written = f': "{found}"' if found.isidentifier() and len(found) <= _LONGEST_ADVISED else ""
+        return f"one side of a comparison is a fact, the other a value; a text value stands in quotes{written}"
+    if found.isidentifier() and len(found) <= _LONGEST_ADVISED and re.search(r"\bin\s*\[[^\]]*\Z", text[:at]):
+        return f'a text value stands in quotes: "{found}"'
+    if re.search(r"\bin\s*\Z", text[:at]) and re.match(r"[A-Za-z_\"']", found):
+        return 'values stand in brackets, and texts in quotes: in ["a", "b"]'
+    if len(found) <= _LONGEST_ADVISED and _SPAN.fullmatch(found):
+        return f'a span of time is written duration("{found}")'
     if found and (found[0].isdigit() or found[0] == "-"):
         return 'numbers are whole, decimal and without leading zeros; spans of time are duration("90s")'
     if found in _COMPARISONS:

@@ -30,9 +30,9 @@ MAX_GATES = 900
 """Gates of a policy with its floor; rule names and priorities count them in three digits."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """A policy, compiled; pure data, shared by all sessions.
+    """A policy, compiled; pure data, shared by all sessions, and equal to itself alone.
 
     Attributes:
         gates: the policy's own in file order, then its floor's.

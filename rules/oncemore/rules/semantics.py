@@ -26,10 +26,12 @@ class Use:
     path: tuple[str | int, ...]
 
 
-def check_when(document: Document, node: Node, when: Expression) -> None:
-    """`when` names only what our own records supply, since the service always knows those."""
+def check_when(document: Document, node: Node, when: Expression) -> bool:
+    """Whether `when` names only what our own records supply, since the service always knows those."""
+    stored = True
     for leaf in leaves(when):
         if not FACTS[leaf.fact].stored:
+            stored = False
             place = document.inside(node, leaf.fact_span.start, leaf.fact_span.end)
             document.report(
                 "R213",
@@ -43,6 +45,7 @@ def check_when(document: Document, node: Node, when: Expression) -> None:
         terms(when, False)
     except TooComplex as error:
         document.report("R212", f"`when`: {error}", node.place, path=("when",))
+    return stored
 
 
 def check_gates(document: Document, uses: Sequence[Use], when: Expression | None) -> None:

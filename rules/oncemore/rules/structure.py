@@ -5,11 +5,13 @@ Pydantic checks the values; this turns its findings into diagnostics at the key 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from oncemore.rules import durations
 from oncemore.rules.diagnostics import Diagnostic
 from oncemore.rules.files import EXAMPLES, NAME, PARTS
 from oncemore.rules.source import Document, Node, Place
@@ -22,6 +24,13 @@ _LABELS = ("str", "int")
 
 _SPANS = ("patience", "until")
 """Keys whose texts are spans of time: a bare number has no unit."""
+
+_BY_FACT = ("facts", "base", "stale")
+"""Keys below which facts stand by name."""
+
+_FACT_AND_VALUE = re.compile(r"[a-z_]+\.[a-z_]+:[ \t]+[A-Za-z0-9_]+")
+_LONGEST_AGAIN = 80
+"""Characters of what is said again as it should have been written."""
 
 _WANTED = {
     "string_type": "text",
@@ -52,7 +61,8 @@ def validate(model: type[Model], document: Document, node: Node, path: Sequence[
 def _missing_together(model: type[BaseModel], errors: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     """The errors; those of keys that are missing at one place as one, and without what a key beside it says already."""
     misspelt = _misspelt(model, errors)
-    using = {error["loc"][:-1] for error in errors if error["type"] == "extra_forbidden" and error["loc"][-1] == "use"}
+    taking = [error["loc"] for error in errors if error["type"] == "extra_forbidden"]
+    using = {loc[:-1] for loc in taking if loc[-1] in ("use", "group")}
     missing: dict[tuple[str | int, ...], list[str]] = {}
     for error in errors:
         within = error["loc"][:-1]
@@ -124,7 +134,12 @@ def _diagnostic(
     number = isinstance(target.value, int) and not isinstance(target.value, bool) and target.value >= 0
     begins = () if error["loc"] else ("facts" if "facts" in model.model_fields else next(iter(model.model_fields)),)
     spans = kind == "string_type" and number and last in _SPANS
-    written = f"write {target.value}s or {target.value}h" if spans else None
+    written = f"write {durations.with_units(target.value)}" if spans else None
+    if written is None and "policy" in model.model_fields and len(where) == 2 and where[0] == "gates":
+        name = target.value if isinstance(target.value, str) and re.fullmatch(NAME, target.value) else "NAME"
+        written = f"a group is taken by `- use: {name}`"
+    if written is None and last in _BY_FACT:
+        written = _facts_again(document, target, last)
     if written is None and kind not in ("string_too_long", "too_long"):
         written = _how(last, *begins)
     wanted = " or ".join(error["wanted"]) if all(error["wanted"]) else ""
@@ -164,6 +179,8 @@ def _other_key(name: str, allowed: Sequence[str]) -> str:
         return "a group is taken as it is: an entry with `use` has no other key"
     if name == "use":
         return "a group takes no other group: only a policy does, beside its gates"
+    if name == "group" and "require" in allowed:
+        return "a group is taken by `use: NAME`"
     close = nearest(name, allowed)
     return f"did you mean `{close}`?" if close else f"known here: {', '.join(allowed)}"
 
@@ -172,6 +189,18 @@ def _how(*names: str) -> str | None:
     """How keys are written, such as may be copied."""
     known = [EXAMPLES[name] for name in names if name in EXAMPLES]
     return "write " + ("\n      ".join(known)) if known else None
+
+
+def _facts_again(document: Document, node: Node, key: str) -> str | None:
+    """Facts of a list, or of a text in quotes, as the mapping that they should be; None when they are none."""
+    said = document.text[node.place.start : node.place.end]
+    if len(said) > _LONGEST_AGAIN:
+        return None
+    parts = [part.strip().removeprefix("- ").strip("'\" ") for part in re.split(r"[,\n]", said.strip().strip("[]"))]
+    facts = [part for part in parts if part]
+    if not facts or not all(_FACT_AND_VALUE.fullmatch(part) for part in facts):
+        return None
+    return f"write {key}: {{{', '.join(facts)}}}"
 
 
 def _head(node: Node) -> Place:

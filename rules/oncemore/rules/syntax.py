@@ -18,6 +18,11 @@ _CONDITION_LINE = re.compile(r"\s*(?:- +)?(?P<key>require|when):[ \t]+(?P<value>
 _NO_BLANK = re.compile(r"[ \t]*(?:- +)?(?P<key>[\w.-]+):(?P<value>[^ \t\r\n:/].*)")
 _KEY = re.compile(r"[ \t]*(?:- +)?[^\s#][^:#]*:[ \t]+\S")
 
+_FACT_IN_LINE = re.compile(
+    r"[ \t]*(?:- +)?(?P<key>facts|base|stale):[ \t]+(?P<fact>[a-z_]+\.[a-z_]+:[ \t]+[A-Za-z0-9_]{1,60})"
+    r"(?:[ \t]+#.*)?\s*\Z"
+)
+
 _JSON_HELP = "every { and [ is closed, commas stand between, and texts in double quotes; is the file cut off?"
 _QUOTE_HELP = "close it on its line; a quote that belongs to the text stands in quotes of the other kind"
 _ALIGNED_HELP = "keys of one thing begin in the same column, and so do the dashes of one list"
@@ -172,6 +177,8 @@ def _colon(met: _Met) -> _Said | None:
     _, column = document.position(met.at)
     if _KEY.match(document.line(number)[:column]) and "mapping values" in met.problem:
         help = "put the whole text in quotes"
+        if found := _FACT_IN_LINE.fullmatch(document.line(number)):
+            help = f"write {found['key']}: {{{found['fact']}}}, or the facts below it, a line each"
         return _Said("not YAML: a text without quotes holds a colon and a blank", _one(met.at), help)
     if "mapping values" in met.problem:
         start = _offset(document, number) + len(document.line(number)) - len(document.line(number).lstrip())

@@ -71,6 +71,8 @@ def value_problem(fact: Fact, value: Literal) -> tuple[str, str, str | None] | N
         hint = 'write duration("60s")'
         if isinstance(value, str):
             hint = f'write duration("{value}")' if _is_duration(value) else hint
+        elif not isinstance(value, bool) and 0 < value <= durations.MAX_MS // 1000:
+            hint = f'write duration("{durations.format_ms(value * 1000)}"), if seconds are meant'
         return "R303", f"`{fact.name}` is a duration, not {_words(value)}", hint
     if isinstance(value, bool) or not isinstance(value, int):
         quoted = isinstance(value, str) and value.lstrip("-").isdecimal()

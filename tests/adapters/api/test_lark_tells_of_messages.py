@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import os
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from cryptography.hazmat.primitives.padding import PKCS7
 from tests.adapters.api.conftest import Clock, World, opened, rows
 from tests.adapters.feishu.fake import FakeLark
 
+from oncemore.adapters.api import events
 from oncemore.adapters.api.logs import logged
 from oncemore.adapters.errors import ConfigurationInvalid, ConfigurationRefused
 from oncemore.engine.tables import Request
@@ -30,14 +32,14 @@ NAMES = {
 EVENTS = "events: {token: {environment: ONCEMORE_TEST_TOKEN}, encrypt_key: {environment: ONCEMORE_TEST_EVENTS}}"
 
 
-def configuration(base: str, events: str = EVENTS) -> str:
+def configuration(base: str, told: str = EVENTS) -> str:
     return f"""\
 journal: data/oncemore.db
 runtimes:
   codex: {{home: codex}}
 sources:
   team:
-    {{kind: feishu, base: '{base}', app_id: {FakeLark.app_id}, secret: {{environment: ONCEMORE_TEST_SECRET}}, {events}}}
+    {{kind: feishu, base: '{base}', app_id: {FakeLark.app_id}, secret: {{environment: ONCEMORE_TEST_SECRET}}, {told}}}
 workspaces:
   notes: {{path: notes, owner: {ANN}, level: workspace_read, revision: 1, source: team}}
 """
@@ -184,6 +186,21 @@ def test_what_cannot_be_taken_in_is_to_be_told_once_more(told: Told, tmp_path: P
     assert (answer.status_code, answer.json()["code"]) == (503, "A211")
     assert not Request.select().exists()
     (tmp_path / "notes").mkdir()
+    assert told.tell(raw).status_code == 200
+    assert Request.select().count() == 1
+
+
+def test_what_is_not_committed_in_time_is_to_be_told_once_more(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "ANSWER_SECONDS", 0.05)
+    disk = threading.Event()
+    told.world.service.note(disk.wait)  # the one writer waits for its disk
+    raw = told.event()
+    answer = told.tell(raw)
+    assert (answer.status_code, answer.json()["code"], answer.headers["retry-after"]) == (503, "A211", "5")
+    disk.set()
+    monkeypatch.undo()
+    for name, value in NAMES.items():
+        monkeypatch.setenv(name, value)
     assert told.tell(raw).status_code == 200
     assert Request.select().count() == 1
 

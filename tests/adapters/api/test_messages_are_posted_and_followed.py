@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from tests.adapters.api.conftest import World, rows
 from tests.postgres import both
 
+from oncemore.adapters.api.requests import NewRequest, posted
+from oncemore.adapters.api.service import Service
 from oncemore.engine import intake
 from oncemore.engine.tables import Event, InboxMessage, Request, Turn
 
@@ -134,3 +138,39 @@ def test_what_is_answered_is_committed(world: World) -> None:
     """The id that the answer names is there for every other connection."""
     request = world.ask()
     assert intake.known("inbox", Request.get_by_id(request).message) is not None
+
+
+@both
+def test_an_answer_is_of_one_moment(world: World) -> None:
+    """What is committed between two reads of one answer is in neither."""
+    world.ask("before")
+    seen = []
+
+    def read() -> None:
+        seen.append(Request.select().count())
+        asyncio.run(world.service.write(lambda: world.service.house.ask("notes", "meanwhile")))
+        seen.append(Request.select().count())
+
+    asyncio.run(world.service.read(read))
+    assert seen == [1, 1]
+    assert Request.select().count() == 2
+
+
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_a_message_that_is_posted_to_two_services_at_once_is_taken_in_once(world: World) -> None:
+    others = [Service(world.service.house, world.service.rules) for _ in range(3)]
+    new = NewRequest(workspace="notes", text="Please write it.", message="m-1")
+
+    async def post() -> list[dict[str, object]]:
+        return await asyncio.gather(*(posted(one, new) for one in others))
+
+    try:
+        for number in range(5):
+            new = NewRequest(workspace="notes", text="Please write it.", message=f"m-{number}")
+            answers = asyncio.run(post())
+            assert len({one["request"] for one in answers}) == 1
+            assert sorted(bool(one["replayed"]) for one in answers) == [False, True, True]
+    finally:
+        for one in others:
+            one.close()
+    assert Request.select().count() == 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -127,3 +128,37 @@ def test_an_unknown_parameter_is_not_passed_over(world: World) -> None:
 def test_a_method_that_is_not_there_names_those_that_are(world: World) -> None:
     answer = world.call("DELETE", "/v1/decide")
     assert (answer.status_code, answer.headers["allow"], answer.json()["code"]) == (405, "POST", "A209")
+
+
+@pytest.mark.parametrize("path", ["/v1/decide", "/v1/requests", "/v1/decide/batch"])
+def test_a_caller_who_leaves_in_the_middle_leaves_nothing(
+    world: World, path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = rows()
+    sent = []
+    messages = iter([{"type": "http.request", "body": b'{"facts"', "more_body": True}, {"type": "http.disconnect"}])
+
+    async def receive() -> dict[str, object]:
+        return next(messages)
+
+    async def send(message: dict[str, object]) -> None:
+        sent.append(message)
+
+    kind = b"application/x-ndjson" if path.endswith("batch") else b"application/json"
+    headers = [(b"host", b"localhost"), (b"content-type", kind)]
+    headers.append((b"authorization", f"Bearer {world.tokens['all']}".encode()))
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "POST",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "headers": headers,
+        "client": ("192.0.2.1", 1),
+    }
+    asyncio.run(world.app(scope, receive, send))  # type: ignore[arg-type]
+    assert not any(message.get("status") == 500 for message in sent)
+    assert not [record for record in caplog.records if record.name == "oncemore.api"]
+    assert rows() == before

@@ -13,11 +13,14 @@ POLICY = "continue-unfinished-work"
 
 
 def budgets(home: Path, text: str) -> None:
+    """These instead of those that `init` writes at the end of the file."""
     file = home / "oncemore.yaml"
-    file.write_text(f"{file.read_text()}budgets: {text}\n")
+    written = file.read_text()
+    file.write_text(f"{written[: written.index('budgets:')]}budgets: {text}\n")
 
 
 def test_a_breaker_that_never_opened_is_closed(run: Run, waiting: Path) -> None:
+    budgets(waiting, "{}")
     answer = run("breaker", "--home", waiting)
     assert (answer.exit_code, answer.stdout) == (0, "the breaker is closed; it never opened\n")
 
@@ -71,3 +74,15 @@ def test_texts_are_counted_and_dropped_only_when_that_is_said(run: Run, story: S
     shown = run("show", story.request, "--home", home).stdout
     assert "(no longer kept)" in shown
     assert "Part one" not in shown
+
+
+def test_what_a_worker_does_may_be_told_as_json_with_ids_and_no_words(run: Run, story: Story, waiting: Path) -> None:
+    # A stop leaves something to do that needs no model.
+    assert run("stop", story.request, "--why", "zugunruhe", "--home", waiting).exit_code == 0
+    answer = run("work", "--once", "--log", "json", "--home", waiting)
+    assert answer.exit_code == 0, answer.output
+    told = [json.loads(line) for line in answer.stdout.splitlines()]
+    assert {one["request"] for one in told} == {story.request}
+    assert "frozen" in {one["event"] for one in told}
+    assert all({"time", "request", "event"} <= one.keys() for one in told)
+    assert "zugunruhe" not in answer.output

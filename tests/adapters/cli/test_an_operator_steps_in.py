@@ -202,10 +202,34 @@ def test_a_change_before_the_first_start_keeps_the_levels_file(run: Run) -> None
     assert (own["level"], own["who"]) == ("advise", "levels file")
 
 
+def test_to_look_at_levels_begins_no_journal(run: Run) -> None:
+    run("init", "home")
+    file = Path("home/policies/levels.yaml")
+    for level in ("advise", "enforce"):
+        file.write_text(f"{POLICY}: {level}\n")
+        told = run("levels", POLICY, "--format", "json", "--home", "home")
+        expected = {"level": level, "since": None, "until": None, "who": "levels file", "why": "before the first start"}
+        assert json.loads(told.stdout) == [{"policy": POLICY, **expected}]
+    assert not Path("home/data/oncemore.db").exists()
+    run("ask", "first", "hello", "--home", "home")
+    assert json.loads(run("levels", POLICY, "--format", "json", "--home", "home").stdout)[0]["level"] == "enforce"
+    file.write_text(f"{POLICY}: shadow\n")
+    run("levels", "retry-quota", "off", "--why", "an audit", "--home", "home")
+    own = json.loads(run("levels", POLICY, "--format", "json", "--home", "home").stdout)[0]
+    assert (own["level"], own["why"], own["since"] is None) == ("shadow", "first start", False)
+
+
+def test_one_policys_level_can_be_looked_at(run: Run, waiting: Path) -> None:
+    told = run("levels", POLICY, "--home", waiting)
+    assert (told.exit_code, [line.split()[0] for line in told.stdout.splitlines()]) == (0, ["POLICY", POLICY])
+    told = run("levels", "nothing-alike", "--home", waiting)
+    assert (told.exit_code, f"there is {POLICY}" in told.stderr) == (2, True)
+
+
 def test_a_change_that_is_not_whole_is_a_usage_error(run: Run, waiting: Path) -> None:
     for arguments in (
-        [POLICY],
         [POLICY, "off"],
+        [POLICY, "--why", "x"],
         [POLICY, "loud", "--why", "x"],
         ["no-such-policy", "off", "--why", "x"],
         [POLICY, "off", "--why", "x", "--until", "soon"],

@@ -164,6 +164,25 @@ def test_what_a_policy_that_never_fires_does_is_not_written(run: Run, tmp_path: 
     assert "can never fire" in told.stderr
 
 
+def test_editors_find_the_schema_of_written_cases_where_they_find_that_of_the_policy(run: Run, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    run("init", home)
+    line = "# yaml-language-server: $schema="
+    for file, schema in ((home / "policies" / "x_test.yaml", "../docs"), (home / "x_test.yaml", "docs")):
+        assert run("cases", "retry-quota", "--policies", home / "policies", "--write", file).exit_code == 0
+        assert file.read_text().startswith(f"{line}{schema}/test.schema.json\npolicy: retry-quota\n")
+    (home / "docs" / "test.schema.json").unlink()
+    file = home / "policies" / "y_test.yaml"
+    run("cases", "retry-quota", "--policies", home / "policies", "--write", file)
+    assert file.read_text().startswith("policy: retry-quota\n")
+
+
+def test_a_policy_that_is_nothing_alike_is_answered_with_those_that_are_there(run: Run) -> None:
+    for command in (["cases"], ["docs"]):
+        told = run(*command, "nope", "--policies", shipped_policies())
+        assert (told.exit_code, "there is continue-unfinished-work, retry-quota," in told.stderr) == (2, True)
+
+
 def test_a_file_that_is_there_is_not_written_over(run: Run, tmp_path: Path) -> None:
     file = written(tmp_path)
     before = file.read_bytes()

@@ -105,6 +105,13 @@ def test_somebodys_own_page_is_neither_overwritten_nor_removed(run: Run, rules: 
     assert Path("pages/notes.md").read_text() == "mine\n"
 
 
+def test_a_link_in_the_place_of_a_page_is_not_written_through(run: Run, rules: Path) -> None:
+    Path("pages").mkdir()
+    Path(f"pages/{POLICY}.md").symlink_to("nowhere")
+    assert run("docs", "--policies", rules, "--write", "pages").exit_code == 1
+    assert [file.name for file in Path("pages").iterdir()] == [f"{POLICY}.md"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

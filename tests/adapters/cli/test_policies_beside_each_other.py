@@ -60,7 +60,7 @@ def test_levels_says_when_two_at_enforce_keep_each_other_from_acting(run: Run, t
 def test_levels_says_that_the_file_was_read_once(run: Run, tmp_path: Path) -> None:
     home = tmp_path / "home"
     run("init", home)
-    assert "levels.yaml says" not in run("levels", "--home", home).stderr
+    assert "levels.yaml says" not in run("levels", "retry-quota", "off", "--why", "an audit", "--home", home).stderr
     file = home / "policies" / "levels.yaml"
     file.write_text(file.read_text().replace(f"{POLICY}: shadow", f"{POLICY}: enforce"))
     assert f"levels.yaml says enforce for {POLICY}" in run("levels", "--home", home).stderr

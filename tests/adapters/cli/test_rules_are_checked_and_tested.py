@@ -210,3 +210,23 @@ def test_an_unknown_fact_is_answered_with_the_nearest(run: Run) -> None:
     answer = run("facts", "native.raed")
     assert answer.exit_code == 2
     assert "native.read" in answer.stderr
+
+
+def test_a_rule_file_of_another_ending_is_said_to_be_passed_over(run: Run, tmp_path: Path) -> None:
+    rules = continuation(tmp_path / "rules")
+    assert "passed over" not in run("check", rules).stderr
+    (rules / "groups").mkdir(exist_ok=True)
+    for file in ("more.yml", "groups/shared.yml", "more_test.yml"):
+        (rules / file).write_text("nobody: reads this\n")
+    told = run("check", rules)
+    assert (told.exit_code, told.stderr.count("is passed over: the names of rule files end in .yaml")) == (0, 3)
+    (rules / f"{POLICY}.yaml").rename(rules / f"{POLICY}.yml")
+    told = run("check", rules)
+    assert (told.exit_code, told.stderr.count("passed over")) == (5, 4)
+
+
+def test_a_fact_that_is_nothing_alike_is_answered_with_where_all_of_them_are(run: Run) -> None:
+    told = run("facts", "nope")
+    assert (told.exit_code, told.stderr) == (
+        2, "error[R302] there is no fact 'nope'; `oncemore facts` lists all of them\n"
+    )  # fmt: skip

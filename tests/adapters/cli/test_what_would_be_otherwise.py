@@ -57,6 +57,20 @@ def test_none_is_said_plainly_with_what_stands_in_the_way(run: Run, rules: Path,
     assert "The policy is not concerned" in nearest(run, rules, unconcerned)
 
 
+def test_a_patience_that_ends_before_the_wait_is_named(run: Run, rules: Path, tmp_path: Path) -> None:
+    facts = case(tmp_path / "case.json", turn__ended_ago="10s")
+    stated = json.loads(facts.read_text())
+    facts.write_text(json.dumps(stated | {"now": "2026-01-02T00:00:00Z", "waiting_since": "2026-01-01T00:00:30Z"}))
+    assert nearest(run, rules, facts).endswith(
+        "\nNearest change: none. Time would change what backoff asks for, but not within the patience of 24h; "
+        "then a person has to look.\n"
+    )
+    assert nearest(run, rules, facts, "--lang", "zh").endswith(
+        "\n最小改变：无。backoff 所要求的会随时间满足，但已超出等待上限 24h，届时由人查看。\n"
+    )
+    assert json.loads(nearest(run, rules, facts, "--format", "json"))["nearest"]["patience"] == "24h"
+
+
 def test_what_fires_needs_no_change(run: Run, rules: Path, tmp_path: Path) -> None:
     facts = case(tmp_path / "case.json")
     assert "Nearest" not in nearest(run, rules, facts)
@@ -181,7 +195,7 @@ def test_a_policy_that_was_not_asked_then_says_so(run: Run, story: Story, tmp_pa
     [
         ("continue-unfinished-wrok", None, 2, "did you mean 'continue-unfinished-work'?"),
         ("nowhere.yaml", None, 2, "nowhere.yaml is not there"),
-        (POLICY, "r-0", 2, "nothing was decided on r-0"),
+        (POLICY, "r-0", 2, "there is no Request r-0"),
     ],
 )
 def test_what_is_not_there_is_said(
@@ -189,3 +203,14 @@ def test_what_is_not_there_is_said(
 ) -> None:
     told = run("try", policy, "--request", request_ or story.request, "--home", story.waiting)
     assert (told.exit_code, said in told.stderr) == (exit_code, True), told.output
+
+
+@pytest.mark.parametrize("since", [(), ("--since", "1h")])
+def test_a_policy_that_did_not_decide_is_answered_with_those_that_did(
+    run: Run, story: Story, since: tuple[str, ...]
+) -> None:
+    asked = ("explain", "--request", story.request, *since, "--home", story.waiting, "--policy")
+    told = run(*asked, "continue-unfinished-wrok")
+    assert (told.exit_code, f"did you mean '{POLICY}'?" in told.stderr) == (2, True)
+    told = run(*asked, "nope")
+    assert (told.exit_code, f"'nope' is there; there is {POLICY}" in told.stderr) == (2, True)

@@ -54,7 +54,7 @@ class Desk:
         """Count, let somebody else count too if they can, then take the place."""
         with self.journal.connected(), self.journal.transaction():
             lock(Request.get_by_id(request).session)
-            breaker.take()
+            budgets.take(context)
             now = self.journal.advance_clock().ms
             free = budgets.room(context, request, "work", now) is None
             counted.set()

@@ -9,7 +9,7 @@ from tests.engine.evaluation.generating import NOW
 from tests.engine.evaluation.written import case, evaluator, gate, policy
 
 from oncemore.engine.decision import decide
-from oncemore.engine.records import instant
+from oncemore.engine.record_text import instant
 from oncemore.rules.case import Case
 
 WAITING = gate("flag", "a.flag", "wait")

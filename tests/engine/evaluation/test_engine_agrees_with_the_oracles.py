@@ -33,7 +33,9 @@ def test_every_gate_the_outcome_and_the_deciding_gate_are_as_the_oracles_say(par
     for _ in range(POLICIES):
         policy = generating.policy(rng)
         floor = [generating.gate(rng, f"floor/{n}", floor=True, depth=1) for n in range(rng.randint(0, 4))]
-        evaluator = Evaluator([policy], lambda _, floor=floor: floor, facts=generating.VOCABULARY)
+        evaluator = Evaluator(
+            [policy], lambda _, floor=floor: floor, facts=generating.VOCABULARY, keep=rng.choice((0, 5, 1024))
+        )
         for _ in range(CASES):
             case = generating.case(rng, known=rng.choice((0.3, 0.9, 1.0)))
             fired = evaluator.ask(policy.name, case)
@@ -51,7 +53,9 @@ def test_policies_that_need_many_rulesets_are_decided_the_same_way(part: int) ->
     for _ in range(6):
         policy = generating.policy(rng, gates=rng.choice((60, 110, 200)), depth=rng.choice((0, 1)))
         floor = [generating.gate(rng, f"floor/{n}", floor=True, depth=0) for n in range(rng.choice((0, 70)))]
-        evaluator = Evaluator([policy], lambda _, floor=floor: floor, facts=generating.VOCABULARY)
+        evaluator = Evaluator(
+            [policy], lambda _, floor=floor: floor, facts=generating.VOCABULARY, keep=rng.choice((0, 5, 1024))
+        )
         plan = evaluator.plans[policy.name]
         assert len(plan.outcome_rulesets) > 1
         for _ in range(40):

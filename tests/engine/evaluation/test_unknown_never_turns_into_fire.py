@@ -46,7 +46,7 @@ def random_sets(rng: random.Random, count: int) -> Iterator[Evaluator]:
             for number in range(rng.randint(1, 4))
         ]
         floor = [generating.gate(rng, "floor/0", floor=True, depth=0)] if rng.random() < 0.3 else []
-        yield Evaluator(policies, lambda _, floor=floor: floor, facts=generating.VOCABULARY)
+        yield Evaluator(policies, lambda _, floor=floor: floor, facts=generating.VOCABULARY, keep=0)
 
 
 @pytest.mark.parametrize("part", range(4))

@@ -39,5 +39,5 @@ def case(facts: Mapping[str, Any], *, now: int = NOW, waiting_since: int | None 
 
 
 def evaluator(*policies: Policy, floor: Sequence[Gate] = (), facts: Mapping[str, Declared] = VOCABULARY) -> Evaluator:
-    """An evaluator over the tests' vocabulary."""
-    return Evaluator(policies, lambda _: floor, facts=facts)
+    """An evaluator over the tests' vocabulary that asks the engine each time."""
+    return Evaluator(policies, lambda _: floor, facts=facts, keep=0)

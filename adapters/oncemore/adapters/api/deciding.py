@@ -35,6 +35,9 @@ from oncemore.rules.case import Case
 MOST_CASES: Final = 1_000
 """In one array."""
 
+PIECE: Final = 64 * 1024
+"""Characters of an answer that are sent together."""
+
 PARAMETERS: Final = ("policy", "levels", "store")
 
 NDJSON: Final = "application/x-ndjson"
@@ -68,7 +71,8 @@ def routes(service: Service) -> list[Route]:
         content = judged.json() + "\n"
         if asked.store:
             await service.write(lambda: keep(rules, judged, key_of(request).id, service.clock()))
-        request.scope["state"]["quiet"] = not asked.store
+        else:
+            request.scope["state"]["quiet"] = True
         return Response(content, media_type="application/json")
 
     async def batch(request: Request) -> Response:
@@ -173,30 +177,56 @@ def _cases(value: Any, now: int) -> list[Case]:
 
 
 async def _array(rules: Rulebook, cases: list[Case], asked: _Asked, at: Mapping[str, str] | None) -> AsyncIterator[str]:
+    pieces = _Pieces()
     opening = "["
     for case in cases:
-        yield opening + _judged(rules, case, asked, at).json()
+        if full := pieces.add(opening + _judged(rules, case, asked, at).json()):
+            yield full
+            await asyncio.sleep(0)  # others are served between two pieces
         opening = ","
-        await asyncio.sleep(0)  # others are served between two cases
-    yield "]\n" if cases else "[]\n"
+    yield pieces.rest() + ("]\n" if cases else "[]\n")
 
 
 async def _lines(
     request: Request, service: Service, rules: Rulebook, asked: _Asked, at: Mapping[str, str] | None
 ) -> AsyncIterator[str]:
     """For each line with a case a line with its decisions, or with the problem that it has; in order."""
+    pieces = _Pieces()
     rest = b""
     async for chunk in request.stream():
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
-            if said := _line(line, service, rules, asked, at):
-                yield said
+            if full := pieces.add(_line(line, service, rules, asked, at)):
+                yield full
                 await asyncio.sleep(0)
         if len(rest) > MAX_BYTES:
-            yield _problem(TooLarge(f"a line has more than {MAX_BYTES} bytes; nothing after it is read"))
+            too_large = TooLarge(f"a line has more than {MAX_BYTES} bytes; nothing after it is read")
+            yield pieces.rest() + _problem(too_large)
             return
+        # Nothing that is answered waits for what is still to come.
+        if said := pieces.rest():
+            yield said
     if said := _line(rest, service, rules, asked, at):
         yield said
+
+
+class _Pieces:
+    """Answers, gathered until they are worth sending."""
+
+    def __init__(self) -> None:
+        self._gathered: list[str] = []
+        self._size = 0
+
+    def add(self, text: str) -> str:
+        """All that is gathered, once that is enough; else nothing yet."""
+        self._gathered.append(text)
+        self._size += len(text)
+        return self.rest() if self._size >= PIECE else ""
+
+    def rest(self) -> str:
+        """All that is gathered."""
+        gathered, self._gathered, self._size = "".join(self._gathered), [], 0
+        return gathered
 
 
 def _line(line: bytes, service: Service, rules: Rulebook, asked: _Asked, at: Mapping[str, str] | None) -> str:

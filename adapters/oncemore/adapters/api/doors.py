@@ -14,7 +14,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -89,6 +89,8 @@ class Doors:
             await (self._app if route is None else route.app)(scope, _limited(scope, receive), answer.send)
         except (CallRefused, NotFound) as refused:
             await self._refuse(refused, answer, scope, receive)
+        except ClientDisconnect:
+            state["quiet"] = True  # nobody is there any more to be told anything
         except Exception as error:
             # Its text could hold somebody's words, and is not repeated.
             log.error("a call failed", extra={"error": type(error).__name__, "at": _place(error)})
@@ -146,7 +148,7 @@ class Doors:
             raise ConnectionAbortedError("the answer had begun")  # the server closes the connection
 
     def _tell(self, scope: Scope, state: dict[str, Any], status: int, begun: float) -> None:
-        if status < 400 and (scope["method"] == "GET" or state.get("quiet")):
+        if status < 400 and (scope["method"] == "GET" or "quiet" in state):
             return
         key = state.get("key")
         log.log(

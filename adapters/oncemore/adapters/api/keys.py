@@ -209,6 +209,7 @@ def pepper(path: Path) -> bytes:
         ConfigurationRefused: it cannot be made or read, is open to others, or holds no pepper.
     """
     try:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
         return _read(path)

@@ -117,7 +117,7 @@ def acting(service: Service) -> APIRouter:
 
         With `message` the post can be repeated: the same content gives the same Request, other content is refused.
         """
-        accepted = await _posted(service, body)
+        accepted = await posted(service, body)
         return answer(accepted, 200 if accepted["replayed"] else 201)
 
     @router.post("/v1/requests/{request}/stop", response_model=None, responses={200: {"model": Changed}, **refusals})
@@ -145,7 +145,8 @@ def acting(service: Service) -> APIRouter:
     return router
 
 
-async def _posted(service: Service, new: NewRequest) -> dict[str, Any]:
+async def posted(service: Service, new: NewRequest) -> dict[str, Any]:
+    """Have a message taken in and committed; see `post`."""
     for _ in range(TRIES - 1):
         try:
             return await service.write(lambda: post(service, new))

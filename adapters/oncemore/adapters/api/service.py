@@ -76,4 +76,7 @@ class Service:
 
     async def write(self, work: Callable[[], Result]) -> Result:
         """What `work` gives, after it is committed; it runs in a transaction, which its exception undoes."""
-        return await asyncio.wrap_future(self._commits.submit(work))
+        result = await asyncio.wrap_future(self._commits.submit(work))
+        if self.worker is not None:
+            self.worker.wake()
+        return result

@@ -15,6 +15,26 @@ AGAIN_SECONDS: Final = 5.0
 """After how long work is tried again that failed as a whole, such as on a full disk."""
 
 
+class _Told(threading.Event):
+    """Whether to stop; whoever sleeps on it is woken by news as well."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._news = threading.Event()
+
+    def set(self) -> None:
+        super().set()
+        self._news.set()
+
+    def wake(self) -> None:
+        self._news.set()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self._news.wait(timeout)
+        self._news.clear()
+        return self.is_set()
+
+
 class Work(threading.Thread):
     """The worker as a thread, until it is told to stop; a Turn that runs is watched to its end first."""
 
@@ -22,7 +42,7 @@ class Work(threading.Thread):
         super().__init__(name="worker", daemon=True)
         self._journal = journal
         self._worker = worker
-        self._stopped = threading.Event()
+        self._stopped = _Told()
         self._failed: str | None = None
 
     @property
@@ -31,6 +51,10 @@ class Work(threading.Thread):
         if self._failed is not None:
             return f"it failed ({self._failed}) and tries again; the log says more"
         return None if self.is_alive() else "it does not run"
+
+    def wake(self) -> None:
+        """Something was written that may be due."""
+        self._stopped.wake()
 
     def stop(self) -> None:
         """Let what runs end, then stop."""

@@ -59,15 +59,16 @@ def try_(
         if policy.endswith(".yaml"):
             file = Path(policy)
             if not file.is_file():
-                raise click.UsageError(f"{policy} is not there")
+                there = "is a folder; name a file in it" if file.is_dir() else "is not there"
+                raise click.UsageError(f"{policy} {there}")
             loaded = load_policies([file])
             name = loaded.policies[0].name
         else:
-            _, loaded = policies_of(house, policies)
+            loaded = policies_of(house.configuration, policies)
             name = policy
             if loaded.get(name) is None:
                 known = [one.name for one in loaded.policies]
-                raise click.UsageError(f"there is no policy {name!r}{output.did_you_mean(name, known)}")
+                raise click.UsageError(f"there is no policy {name!r}{output.did_you_mean_or_list(name, known)}")
     [after] = decide(publish(loaded), case, only=name).records
     old = next((record for record in before if record["policy"]["name"] == name), None)
     found = difference(old, after)
@@ -100,7 +101,10 @@ def say_changes(request: str, since: int, policy: str | None, lang: str, format_
         or (policy is None and any(one is not None and one["outcome"] != "not_concerned" for one in (old, new)))
     ]
     if not pairs:
-        raise click.UsageError(f"no decision of policy {policy!r} is there" if policy else "no policy was concerned")
+        if policy is None:
+            raise click.UsageError("no policy was concerned")
+        asked = sorted({record["policy"]["name"] for record in after})
+        raise click.UsageError(f"no decision of policy {policy!r} is there{output.did_you_mean_or_list(policy, asked)}")
     found = [difference(old, new) for old, new in pairs]
     if format_ == "json":
         output.document(found)

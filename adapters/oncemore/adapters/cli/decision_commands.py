@@ -143,7 +143,10 @@ def explain(
                 supposing = of_stored(journal_records.stored_of(kept), journal_records.texts_of)
     chosen = [record for record in records if policy in (None, record["policy"]["name"])]
     if not chosen:
-        raise click.UsageError(f"no decision of policy {policy!r} is there")
+        asked = sorted({record["policy"]["name"] for record in records})
+        raise click.UsageError(
+            f"no decision of policy {policy!r} is there{output.did_you_mean_or_list(str(policy), asked)}"
+        )
     told = Telling(lang, audience, format_, evidence=evidence, supposing=supposing)
     _say_explained(chosen, told, narrowed=bool(policy), all_gates=all_gates)
 
@@ -178,8 +181,7 @@ def _decided(file: Path, policy: str | None, policies: Path | None, levels: bool
     loaded = load_policies([choice.folder])
     if policy is not None and loaded.get(policy) is None:
         names = [one.name for one in loaded.policies]
-        hint = output.did_you_mean(policy, names) or f"; there is {', '.join(names)}"
-        raise click.UsageError(f"there is no policy {policy!r}{hint}")
+        raise click.UsageError(f"there is no policy {policy!r}{output.did_you_mean_or_list(policy, names)}")
     at = load_levels(Path(loaded.directory) / "levels.yaml") if levels else None
     now = time.time_ns() // 1_000_000
     stdin = str(file) == "-"

@@ -50,7 +50,7 @@ def shadow(
     from oncemore.rules import times
 
     with entered(home) as house:
-        _, loaded = policies_of(house, policies)
+        loaded = policies_of(house.configuration, policies)
         names = [one.name for one in loaded.policies]
         if policy is not None and policy not in names:
             raise click.UsageError(f"there is no policy {policy!r}{output.did_you_mean(policy, names)}")

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oncemore.adapters.cli.choice import Choice, choose
+from oncemore.adapters.cli.choice import choose
 
 if TYPE_CHECKING:
+    from oncemore.adapters.configuration import Configuration
     from oncemore.adapters.wiring import House
     from oncemore.engine.reloading import PolicyWatch
     from oncemore.rules.loading import PolicySet
@@ -32,17 +33,17 @@ def entered(home: Path | None, *, worker: bool = False) -> Iterator[House]:
         yield house
 
 
-def policies_of(house: House, given: Path | None) -> tuple[Choice, PolicySet]:
-    """The policies that the worker of a house works with; which ones is said on standard error.
+def policies_of(configuration: Configuration, given: Path | None) -> PolicySet:
+    """The policies that the worker of a home works with; which ones is said on standard error.
 
     Raises:
         RulesInvalid, NoPolicies: they do not load.
     """
     from oncemore.rules.loading import load_policies
 
-    choice = choose(given, house.configuration.policies)
+    choice = choose(given, configuration.policies)
     choice.announce()
-    return choice, load_policies([choice.folder])
+    return load_policies([choice.folder])
 
 
 def watched(house: House, given: Path | None) -> PolicyWatch:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -115,45 +115,81 @@ def levels(
 
     `off`: not evaluated; `shadow`: decided and recorded; `advise`: put before the operator; `enforce`: done.
 
+    POLICY alone shows that one. Before the first start it is shown what the levels file says; to look changes nothing.
+
     Exit codes: 0 shown or changed; 2 usage, configuration, no such policy; 3 rules do not load.
     """
     from oncemore.adapters import given_levels
+    from oncemore.adapters.configuration import find, load_configuration
     from oncemore.engine import levels as journal_levels
+    from oncemore.engine.tables import LevelChange
+    from oncemore.rules.levels import load_levels
 
-    if (policy is None) != (level is None):
-        raise click.UsageError("name POLICY and LEVEL to change one, neither to see all")
     if level is None and (why is not None or until is not None):
-        raise click.UsageError("--why and --until belong to a change")
-    with entered(home) as house:
-        _, loaded = policies_of(house, policies)
-        names = [one.name for one in loaded.policies]
-        if policy is not None and policy not in names:
-            raise click.UsageError(f"there is no policy {policy!r}{output.did_you_mean(policy, names)}")
-        if level is not None and why is None:
-            raise click.UsageError("a change needs --why TEXT")
-        written: dict[str, str] = {}
-        with house.journal.transaction():
+        raise click.UsageError("--why and --until belong to a change; name POLICY and LEVEL")
+    configuration = load_configuration(find(home))
+    loaded = policies_of(configuration, policies)
+    names = [one.name for one in loaded.policies]
+    if policy is not None and policy not in names:
+        raise click.UsageError(f"there is no policy {policy!r}{output.did_you_mean_or_list(policy, names)}")
+    if level is not None and why is None:
+        raise click.UsageError("a change needs --why TEXT")
+    written = {} if configuration.levels is None else load_levels(configuration.levels)
+    if level is None and _unbegun(configuration.journal):
+        rows = _first_levels(names, written)
+    else:
+        with entered(home) as house, house.journal.transaction():
             now = house.journal.advance_clock().ms
-            if house.configuration.levels is not None:
-                from oncemore.rules.levels import load_levels
-
-                # As the worker does at its first start: a change must not keep the file from filling a new journal.
-                written = load_levels(house.configuration.levels)
-                journal_levels.fill(written, now)
             if policy is not None and level is not None and why is not None:
+                # As the worker does at its first start: a change must not keep the file from filling a new journal.
+                journal_levels.fill(written, now)
                 ends = None if until is None else _ends(until, now)
                 journal_levels.change(policy, level, who=operator(), why=why, at=now, until=ends)
-            rows = [given_levels.told(name, now) for name in names]
+            begun = LevelChange.select().exists()
+            rows = [given_levels.told(name, now) for name in names] if begun else _first_levels(names, written)
     at = {str(row["policy"]): str(row["level"]) for row in rows}
     # What somebody has changed on purpose is no surprise.
     kept = {str(row["policy"]) for row in rows if row["who"] in (None, "levels file")}
     _tell_levels(at, {name: level for name, level in written.items() if name in kept}, loaded)
+    if level is None and policy is not None:
+        rows = [row for row in rows if row["policy"] == policy]
     if format_ == "json":
         output.document(rows)
         return
     head = ("POLICY", "LEVEL", "SINCE", "UNTIL", "WHO", "WHY")
     keys = ("policy", "level", "since", "until", "who", "why")
     output.say(output.columns([head, *(tuple(output.line(row[key] or "") for key in keys) for row in rows)]))
+
+
+def _unbegun(journal: Path | str) -> bool:
+    """Whether there is no journal yet and nothing keeps it from being made; never said of one on a server."""
+    import os
+
+    from oncemore.adapters.cli.journal_trouble import in_the_way
+
+    if isinstance(journal, str):
+        return False
+    try:
+        return not os.path.lexists(journal) and in_the_way(journal) is None
+    except OSError:
+        return False
+
+
+def _first_levels(names: Sequence[str], written: Mapping[str, str]) -> list[dict[str, str | None]]:
+    """The levels at which policies will be when a worker starts for the first time."""
+    from oncemore.engine.levels import DEFAULT
+
+    return [
+        {
+            "policy": name,
+            "level": written.get(name, DEFAULT),
+            "since": None,
+            "until": None,
+            "who": "levels file" if name in written else None,
+            "why": "before the first start" if name in written else "nobody has set it",
+        }
+        for name in names
+    ]
 
 
 def _tell_levels(at: Mapping[str, str], written: Mapping[str, str], loaded: PolicySet) -> None:

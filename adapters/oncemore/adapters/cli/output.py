@@ -93,17 +93,15 @@ def note(text: str) -> None:
 
 
 def write_file(file: Path, text: str) -> None:
-    """A text of a result as a file, in place of what was there.
+    """A text of a result as a file, in place of what was there, whole or not at all.
 
     Raises:
         Unwritten: the file cannot be written.
     """
+    from oncemore.adapters.cli.replacing import put
+
     try:
-        # Without O_NONBLOCK a pipe would keep us until somebody reads from it.
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
-        with os.fdopen(descriptor, "wb") as opened:
-            os.set_blocking(descriptor, True)
-            opened.write(f"{text}\n".encode("utf-8", "backslashreplace"))
+        put(file, f"{text}\n".encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise Unwritten(str(file), error) from error
 
@@ -207,6 +205,11 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
 
     near = difflib.get_close_matches(given, list(known), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def did_you_mean_or_list(given: str, known: Sequence[str]) -> str:
+    """The same, else `; there is a, b`, for names that are few."""
+    return did_you_mean(given, known) or (f"; there is {', '.join(known)}" if known else "")
 
 
 def plain(text: str) -> str:

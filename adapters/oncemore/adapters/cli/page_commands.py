@@ -47,7 +47,7 @@ def docs(ctx: click.Context, name: str | None, policies: Path | None, write: Pat
             raise click.UsageError("pages are written and compared all together; leave POLICY out")
         if f"{name}.md" not in pages:
             known = [page.removesuffix(".md") for page in pages if page != INDEX]
-            raise click.UsageError(f"there is no policy {name!r}{output.did_you_mean(name, known)}")
+            raise click.UsageError(f"there is no policy {name!r}{output.did_you_mean_or_list(name, known)}")
         pages = {name: pages[f"{name}.md"]}
     if write is None:
         output.say("\n".join(pages.values()).rstrip("\n"))

@@ -40,6 +40,8 @@ def check(ctx: click.Context, paths: tuple[Path, ...], format_: str, junit: Path
         choice = choose(None)
         choice.announce()
         looked = [choice.folder]
+    for left in _passed_over(looked):
+        output.note(f"{output.line(str(left))} is passed over: the names of rule files end in .yaml")
     try:
         checked = check_files(looked)
     except NoPolicies as error:
@@ -53,6 +55,12 @@ def check(ctx: click.Context, paths: tuple[Path, ...], format_: str, junit: Path
     for folder in _left_beside(looked):
         output.note(f"compared with no other policy of {folder}; `oncemore check {folder}` does that")
     ctx.exit(checked.exit)
+
+
+def _passed_over(looked: Sequence[Path]) -> list[Path]:
+    """Files of the folders that are YAML by their names, and no rule files."""
+    folders = [folder for path in looked if path.is_dir() for folder in (path, path / "groups")]
+    return [file for folder in folders for file in sorted(folder.glob("[!.]*.yml"))]
 
 
 def _left_beside(looked: Sequence[Path]) -> list[Path]:
@@ -142,12 +150,13 @@ def test(
 
 def _forgiving(once: Callable[[], Exit]) -> Callable[[], Exit]:
     """A run that tells what keeps rules from loading, instead of ending with it."""
+    from oncemore.engine.errors import OncemoreError
     from oncemore.rules.errors import RulesError
 
     def run() -> Exit:
         try:
             return once()
-        except RulesError as error:
+        except (RulesError, OncemoreError) as error:
             output.failure(error)
             return Exit.NOT_LOADED
 
@@ -168,9 +177,13 @@ def cases(ctx: click.Context, name: str, policies: Path | None, write: Path | No
 
     Exit codes: 0 written; 1 the policy can never fire; 2 usage, or a file that is there already; 3 rules do not load.
     """
+    from oncemore.adapters.cli.replacing import create
+    from oncemore.adapters.cli.testing import SUFFIX
     from oncemore.adapters.cli.writing_cases import written
 
-    text = written(name, policies)
+    if write is not None and not write.name.endswith(SUFFIX):
+        raise click.UsageError(f"tests are named *{SUFFIX}: write {write.with_name(f'{write.stem}{SUFFIX}')}")
+    text = written(name, policies, write)
     if text is None:
         output.note(f"{name} can never fire: `oncemore check` says why")
         ctx.exit(Exit.NO)
@@ -178,8 +191,7 @@ def cases(ctx: click.Context, name: str, policies: Path | None, write: Path | No
         output.say(text.rstrip("\n"))
         return
     try:
-        with write.open("x", encoding="utf-8") as file:
-            file.write(f"{text}\n")
+        create(write, f"{text}\n".encode())
     except FileExistsError:
         raise click.UsageError(f"{write} is there already; nothing was written") from None
     output.say(str(write))
@@ -204,7 +216,7 @@ def facts(ctx: click.Context, name: str | None, format_: str) -> None:
     chosen = [fact for fact in FACTS.values() if name in (None, fact.name) or fact.name.startswith(f"{name}.")]
     chosen = chosen or [fact for fact in FACTS.values() if name in fact.values or f" {name} " in f" {fact.meaning} "]
     if not chosen:
-        near = output.did_you_mean(str(name), FACTS)
+        near = output.did_you_mean(str(name), FACTS) or "; `oncemore facts` lists all of them"
         output.note(f"error[R302] there is no fact {name!r}{near}")
         ctx.exit(Exit.USAGE)
     if format_ == "json":
@@ -243,6 +255,7 @@ def schema(ctx: click.Context, name: str | None, write: Path | None) -> None:
 
     Exit codes: 0 given; 2 there is no such schema, or a file cannot be written.
     """
+    from oncemore.adapters.cli.replacing import put
     from oncemore.rules.shipped import shipped_schemas
 
     ending = ".schema.json"
@@ -255,7 +268,7 @@ def schema(ctx: click.Context, name: str | None, write: Path | None) -> None:
         try:
             write.mkdir(parents=True, exist_ok=True)
             for file in chosen:
-                (write / file.name).write_bytes(file.read_bytes())
+                put(write / file.name, file.read_bytes())
                 output.say(str(write / file.name))
         except OSError as error:
             output.note(f"error: {error.filename or write} cannot be written: {error.strerror}")

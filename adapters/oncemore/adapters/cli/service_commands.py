@@ -13,17 +13,12 @@ import click
 from oncemore.adapters.cli import output
 from oncemore.adapters.cli.choice import HOUSE_POLICIES, format_option, home_option, policies_option
 from oncemore.adapters.cli.house import entered, home_argument, reading_again_on_hangup, watched
-from oncemore.adapters.errors import AdapterError
 
 if TYPE_CHECKING:
     from oncemore.adapters.api.keys import Keys, Scope
     from oncemore.adapters.wiring import House
 
 SCOPES = ("read", "decide", "act", "admin")
-
-
-class ServiceLacking(AdapterError):
-    """What the service needs beside Oncemore is not installed."""
 
 
 @click.command()
@@ -208,13 +203,9 @@ def _keys(house: House) -> Keys:
 
 
 def _installed() -> None:
-    """Say what is missing before anything is opened.
-
-    Raises:
-        ServiceLacking: the extra is not installed.
-    """
+    """Say what is missing before anything is opened."""
     from importlib.util import find_spec
 
     lacking = [name for name in ("fastapi", "uvicorn", "jinja2") if find_spec(name) is None]
     if lacking:
-        raise ServiceLacking(f"{' and '.join(lacking)} is not installed: pip install 'oncemore[serve]'")
+        raise click.UsageError(f"{' and '.join(lacking)} is not installed: pip install 'oncemore[serve]'")

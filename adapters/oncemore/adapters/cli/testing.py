@@ -164,7 +164,9 @@ def rendered(run: Run, form: str) -> str:
 
 
 def _files(paths: Sequence[Path]) -> list[Path]:
-    found = [file for path in paths for file in (sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path])]
+    from oncemore.rules.loading import test_files
+
+    found = [file for path in paths for file in (test_files(path) if path.is_dir() else [path])]
     return list(dict.fromkeys(found))
 
 

@@ -38,7 +38,10 @@ def watch(run: Callable[[], Exit], folders: Callable[[], Iterable[Path]]) -> Exi
 def _seen(paths: Iterable[Path]) -> Seen:
     found: Seen = {}
     for path in paths:
-        files = [*path.glob("*.yaml"), *path.glob("groups/*.yaml")] if path.is_dir() else [path]
+        try:
+            files = [*path.glob("*.yaml"), *path.glob("groups/*.yaml")] if path.is_dir() else [path]
+        except OSError:  # the folder went just now
+            continue
         for file in files:
             try:
                 stat = file.stat()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from oncemore.adapters.cli.replacing import put
+
 
 class Foreign(Exception):
     """Files that we did not write stand where pages would; nothing was written.
@@ -26,13 +28,13 @@ def pages_of(folder: Path) -> dict[str, str]:
     """
     from oncemore.rules.cases import TestCase, load_tests
     from oncemore.rules.expectations import known_of
-    from oncemore.rules.loading import load_policies
+    from oncemore.rules.loading import load_policies, test_files
     from oncemore.rules.pages import pages
 
     policies = load_policies([folder])
     known = known_of(policies)
     tests: dict[str, list[TestCase]] = {}
-    for file in sorted(Path(folder).glob("*_test.yaml")) if folder.is_dir() else ():
+    for file in test_files(folder) if folder.is_dir() else ():
         loaded = load_tests(file, known)
         tests.setdefault(loaded.policy, []).extend(loaded.cases)
     return pages(policies.policies, tests)
@@ -53,7 +55,8 @@ def write(pages: Mapping[str, str], folder: Path) -> list[Path]:
         OSError: the system refused.
     """
     ours = set(_ours(folder))
-    if foreign := [folder / name for name in pages if (folder / name).exists() and folder / name not in ours]:
+    there = [file for name in pages if (file := folder / name).exists() or file.is_symlink()]
+    if foreign := [file for file in there if file not in ours]:
         raise Foreign(foreign)
     folder.mkdir(parents=True, exist_ok=True)
     changed = stale(pages, folder)
@@ -61,7 +64,7 @@ def write(pages: Mapping[str, str], folder: Path) -> list[Path]:
         if state == "left over":
             file.unlink()
         else:
-            file.write_text(pages[file.name], encoding="utf-8", newline="\n")
+            put(file, pages[file.name].encode())
     return list(changed)
 
 
