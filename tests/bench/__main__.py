@@ -3,6 +3,8 @@
 python -m tests.bench             speed in process, and whole commands
 python -m tests.bench --memory    a million decisions in one process
 python -m tests.bench --author    what those wait for who write rules
+python -m tests.bench --claims    finding due work among a thousand and a million, on both databases
+python -m tests.bench --crowd 400 so many Requests, four workers on PostgreSQL, one killed every three seconds
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tests.bench import authoring, memory, processes
+from tests.bench import authoring, claims, crowds, memory, processes
 from tests.bench.peers import BASELINE, PEERS
 from tests.bench.subjects import Subject, subjects
 
@@ -88,7 +90,15 @@ def main() -> None:
     parser.add_argument("--author", action="store_true", help="checks, tests, mutants and nearest changes instead")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--decisions", type=int, default=memory.DECISIONS)
+    parser.add_argument("--claims", action="store_true", help="finding due work on both databases instead")
+    parser.add_argument("--crowd", type=int, metavar="N", help="N Requests that need a recovery each, instead")
+    parser.add_argument("--workers", type=int, default=4, help="of the crowd")
     arguments = parser.parse_args()
+    if arguments.claims:
+        raise SystemExit(not claims.show())
+    if arguments.crowd:
+        crowds.show(arguments.crowd, arguments.workers)
+        return
     if arguments.author:
         authoring.measure()
         return

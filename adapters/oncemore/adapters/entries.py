@@ -206,6 +206,7 @@ class Configuration:
         queue_patience: how long a person's message may wait to be started, milliseconds.
         reviews: the runtime that runs restricted reviews; None for no reviews.
         budgets: how many recoveries there may be; nothing is limited by default.
+        keep_texts: for how long texts of ended Requests and logs of runtimes are kept, milliseconds; None for ever.
     """
 
     file: Path
@@ -220,6 +221,7 @@ class Configuration:
     reviews: RuntimeName | None = None
     sources: Mapping[str, SourceEntry] = field(default_factory=lambda: MappingProxyType({}))
     budgets: Budgets = field(default_factory=Budgets)
+    keep_texts: int | None = None
     serve: ServeEntry = field(default_factory=ServeEntry)
 
     @property

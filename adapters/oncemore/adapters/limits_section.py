@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import MappingProxyType
 from typing import Annotated
 
@@ -19,7 +20,7 @@ class _Written(BaseModel):
     model_config = STRICT
 
 
-def _duration(value: object) -> object:
+def _duration(value: object) -> int:
     if not isinstance(value, str):
         raise ValueError("write a duration with its unit, such as 2s or 15m")
     ms = durations.parse(value)
@@ -28,8 +29,29 @@ def _duration(value: object) -> object:
     return ms
 
 
+def age(value: object) -> int:
+    """How long ago, milliseconds: days, or a duration.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if isinstance(value, str) and re.fullmatch("[0-9]{1,5}d", value) and int(value[:-1]) > 0:
+        return int(value[:-1]) * 86_400_000
+    try:
+        return _duration(value)
+    except ValueError as error:
+        raise ValueError(f"write an age in days, such as 90d, or as a duration ({error})") from None
+
+
 Span = Annotated[int, BeforeValidator(_duration)]
+Age = Annotated[int, BeforeValidator(age)]
 Count = Annotated[int, Field(ge=1, lt=2**31)]
+
+
+class RetentionSection(_Written):
+    """`retention:` as it is written."""
+
+    texts: Age | None = None
 
 
 class _RouteBudget(_Written):

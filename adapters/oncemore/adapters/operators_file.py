@@ -31,7 +31,7 @@ from oncemore.adapters.entries import (
     WorkspaceEntry,
 )
 from oncemore.adapters.errors import ConfigurationRefused
-from oncemore.adapters.limits_section import STRICT, BudgetsSection, Span
+from oncemore.adapters.limits_section import STRICT, BudgetsSection, RetentionSection, Span
 from oncemore.adapters.mistakes import at, nearest
 from oncemore.adapters.wire import Wire
 from oncemore.engine.postgres import is_url, url_amiss
@@ -409,6 +409,7 @@ class OperatorsFile(_Written):
     queue_patience: Span = 60 * 60_000
     worker: _Worker = _Worker()
     budgets: BudgetsSection = BudgetsSection()
+    retention: RetentionSection = RetentionSection()
     serve: _Serve = _Serve()
 
     def placed(self, file: Path, digest: str) -> Configuration:
@@ -428,6 +429,7 @@ class OperatorsFile(_Written):
             reviews=self.reviews,
             sources=MappingProxyType({name: one.placed(folder) for name, one in self.sources.items()}),
             budgets=self.budgets.placed(),
+            keep_texts=self.retention.texts,
             serve=self.serve.placed(),
         )
 

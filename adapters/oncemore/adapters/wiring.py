@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from oncemore.adapters import native_log
 from oncemore.adapters.configuration import Configuration, RuntimeEntry, SourceEntry, WorkspaceEntry, load_configuration
 from oncemore.adapters.errors import ConfigurationRefused
 from oncemore.adapters.grants import ConfiguredGrants
@@ -27,6 +28,7 @@ from oncemore.engine.journal import Journal, system_clock
 from oncemore.engine.leases import Terms, leases
 from oncemore.engine.observing import SILENT, Observer
 from oncemore.engine.ports import Capacity, GrantRef, Ports, Runtime, Source
+from oncemore.engine.retention import Retention
 from oncemore.engine.rulebook import Rulebook
 from oncemore.engine.tables import Request, Session
 from oncemore.rules.levels import load_levels
@@ -118,6 +120,14 @@ class House:
                 attachments=event.attachments,
             )
             return Arrived("new", self._taken_in(session, arrival, asked))
+
+    def retention(self) -> Retention | None:
+        """What drops texts that have had their time, the logs of runtimes with them; None where all are kept."""
+        keep = self.configuration.keep_texts
+        if keep is None:
+            return None
+        homes = [entry.home for entry in self.configuration.runtimes.values()]
+        return Retention(self.journal, keep, lambda before: native_log.drop_in(homes, before))
 
     def gauges(self) -> Gauges:
         """What stands in the journal, in numbers. The calling thread is connected."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oncemore.engine import advice, breaker, budgets, events, facts, inputs, judging, observing
+from oncemore.engine import advice, budgets, events, facts, inputs, judging, observing
 from oncemore.engine.context import Context, due, lock
 from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.decision import Pass
@@ -110,7 +110,7 @@ def _reserve(context: Context, request: str, judgement: Pass, known: facts.Journ
     kind = context.rules.attempt(policy)
     with context.journal.transaction():
         session = lock(Request.get_by_id(request).session)
-        breaker.take()
+        budgets.take(context)
         now = context.journal.advance_clock().ms
         if facts.journal_facts(request) != known:
             due(request, now)

@@ -14,11 +14,12 @@ from typing import Any
 
 from oncemore.engine import breaker, events
 from oncemore.engine.context import Context, due
-from oncemore.engine.limits import RouteBudget
+from oncemore.engine.limits import Budgets, RouteBudget
 from oncemore.engine.tables import Attempt, BudgetWait, Request, RouteCapacity, Session
 from oncemore.rules import durations
 
 HOUR = 3_600_000
+UNLIMITED = Budgets()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,12 @@ def route_of(reviews: str | None, session: Session, kind: str) -> str:
 def reviews_on(context: Context) -> str | None:
     """The runtime that runs reviews; None where none are run."""
     return None if context.ports.reviews is None else context.ports.reviews[0]
+
+
+def take(context: Context) -> None:
+    """Take the row of all budgets, where anything is limited: nobody else counts until the transaction ends."""
+    if context.settings.budgets != UNLIMITED:
+        breaker.take()
 
 
 def room(context: Context, request: str, kind: str, now: int) -> Wait | None:

@@ -5,7 +5,7 @@ OncemoreError
 ├── EngineFault         E102  an evaluation broke an invariant
 ├── JournalError        E2xx
 │   ├── JournalRefused      E201  folder, file or second writer refused
-│   │   └── JournalInterrupted  E206  the server broke it off; the same may be tried again
+│   │   └── JournalInterrupted  E206  the database server broke it off
 │   ├── Conflict            E202  same identity, other content
 │   ├── FactsChanged        E203  the journal moved between decision and transaction
 │   ├── NotFound            E204
@@ -78,10 +78,18 @@ class LeaseLost(JournalError):
 
 
 class JournalInterrupted(JournalRefused):
-    """The database server broke the work off: it was not reached, or two units of work waited for each other. Nothing
-    was written; the same may be tried again."""
+    """The database server broke the work off: it was not reached, or two units of work waited for each other.
+
+    Attributes:
+        undone: the server itself said so, and nothing was written. Otherwise the connection broke, and where that was
+            at the very end, what was done may have been kept.
+    """
 
     code = "E206"
+
+    def __init__(self, text: str, *, undone: bool = False) -> None:
+        super().__init__(text)
+        self.undone = undone
 
 
 class PortError(OncemoreError):

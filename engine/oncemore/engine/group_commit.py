@@ -10,6 +10,7 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from oncemore.engine.errors import JournalInterrupted, JournalRefused
@@ -39,7 +40,7 @@ class GroupCommit:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._parts: queue.SimpleQueue[_Part[Any] | None] = queue.SimpleQueue()
-        self._closed = False
+        self._closed = self._broken = False
         self._closing = threading.Lock()
         self.commits = 0
         """How many commits there were."""
@@ -75,6 +76,10 @@ class GroupCommit:
             while not last:
                 group, last = self._group()
                 self._commit(group)
+                if self._broken:
+                    with suppress(JournalRefused):
+                        self._journal.reconnect()
+                        self._broken = False
 
     def _group(self) -> tuple[list[_Part[Any]], bool]:
         """What waits, at least one part of it; whether it is the last there is."""
@@ -101,10 +106,11 @@ class GroupCommit:
                     outcomes.append((part, *self._outcome(part)))
         except BaseException as refused:
             outcomes = [(part, None, refused) for part in asked]
+            self._broken = isinstance(refused, JournalInterrupted)
         else:
             self.commits += 1
         for part, result, failure in outcomes:
-            if isinstance(failure, JournalInterrupted):
+            if isinstance(failure, JournalInterrupted) and failure.undone:
                 # Two groups may wait for each other's Sessions, and one gives way; alone nobody waits so.
                 result, failure = self._alone(part)
             if failure is None:
@@ -113,10 +119,6 @@ class GroupCommit:
                 part.done.set_exception(failure)
 
     def _alone(self, part: _Part[Any]) -> tuple[Any, BaseException | None]:
-        try:
-            self._journal.reconnect()
-        except JournalRefused as error:
-            return None, error
         return self._outcome(part)
 
     def _outcome(self, part: _Part[Any]) -> tuple[Any, BaseException | None]:

@@ -128,7 +128,7 @@ class Journal:
         Raises:
             JournalRefused: the database could not be written: its disk is full, it is read-only, or somebody keeps it
                 locked.
-            JournalInterrupted: the server broke it off; nothing was written, and the same may be tried again.
+            JournalInterrupted: the server broke it off.
             LeaseLost: the thread's lease is another worker's now; nothing was written.
         """
         outermost = not self._database.in_transaction()

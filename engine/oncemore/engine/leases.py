@@ -18,6 +18,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+import peewee as pw
+
 from oncemore.engine.errors import JournalRefused, LeaseLost
 from oncemore.engine.journal import Journal
 from oncemore.engine.process import Process
@@ -33,7 +35,7 @@ NOW = "(extract(epoch from clock_timestamp()) * 1000)::bigint"
 
 CLAIM = """with due as materialized (
     select id, session, due_at from request
-    where due_at <= %s and not id = any(%s) and not exists (select 1 from lease where lease.session = request.session)
+    where due_at <= %s and not id = any(%s) and session <> all(array(select session from lease))
     order by due_at, id limit %s for no key update of request skip locked),
 first as (select session, min(due_at) as due_at from due group by session),
 made as (insert into lease (session, worker, taken_at) select session, %s, {now} from first order by session
@@ -44,8 +46,8 @@ select session, token from made join first using (session) order by first.due_at
 CLAIM_ONE = f"""insert into lease (session, worker, taken_at) values (%s, %s, {NOW}) on conflict (session)
     do update set taken_at = excluded.taken_at where lease.worker = excluded.worker returning token"""  # noqa: S608
 
-NEXT_DUE = """select due_at from request where due_at is not null
-    and not exists (select 1 from lease where lease.session = request.session) order by due_at limit 1"""
+NEXT_DUE = """select due_at from request where due_at is not null and session <> all(array(select session from lease))
+    order by due_at, id limit 1"""
 
 OTHERS = "select id, host, boot, pid, pid_started from worker where id <> %s and host = %s"
 
@@ -98,17 +100,18 @@ class Leases(Protocol):
         """Give everything back."""
 
 
+def longest_due(now: int, besides: Collection[str]) -> pw.ModelSelect[Request]:
+    """The Requests that are due, the longest due first."""
+    due = Request.select(Request.id).where(Request.due_at <= now, Request.id.not_in(besides))
+    return due.order_by(Request.due_at, Request.id)
+
+
 class OneWorker:
     """The worker of a SQLite file: the file's lock says that there is no other."""
 
     def next(self, now: int, besides: Collection[str]) -> str | None:
         """See `Leases`."""
-        row = (
-            Request.select(Request.id)
-            .where(Request.due_at <= now, Request.id.not_in(besides))
-            .order_by(Request.due_at, Request.id)
-            .first()
-        )
+        row = longest_due(now, besides).first()
         return None if row is None else str(row.id)
 
     def next_due(self) -> int | None:
@@ -216,12 +219,7 @@ class OneOfMany:
         return int(found)
 
     def _due_in(self, session: str, now: int, besides: Collection[str]) -> str | None:
-        row = (
-            Request.select(Request.id)
-            .where(Request.session == session, Request.due_at <= now, Request.id.not_in(besides))
-            .order_by(Request.due_at, Request.id)
-            .first()
-        )
+        row = longest_due(now, besides).where(Request.session == session).first()
         return None if row is None else str(row.id)
 
     def _claim(self, now: int, besides: Collection[str]) -> list[_Held]:
@@ -245,7 +243,9 @@ class OneOfMany:
                 if one.session == session:
                     self._waiting.remove(one)
                     return one
+        self._begin()
         with self._apart():
+            self._still_there()
             made = self._said(CLAIM_ONE, session, self._id)
         return _Held(session, made[0][0]) if made else None
 

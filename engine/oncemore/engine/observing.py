@@ -36,7 +36,8 @@ class Observer(Protocol):
         """All policies have judged one case, in so many seconds."""
 
     def unknown(self, fact: str, cause: str) -> None:
-        """A gate could not be judged for this fact: `missing`, `stale`, `conflict`, `reported` or `clock`."""
+        """A gate could not be judged for this fact, which was to be read here: it is `missing`, `stale`, `conflict`,
+        `reported` or `clock`."""
 
     def acted(self, action: str, result: str) -> None:
         """An action was `reserved`, had to `wait` for a budget, or ended: `answered`, `unfinished`, `failed`,
@@ -71,8 +72,12 @@ SILENT: Final[Observer] = Silent()
 
 
 @contextmanager
-def watching(observer: Observer, case: Case, **ids: str) -> Iterator[Callable[[Pass], Pass]]:
-    """One judgement of a case takes place inside; what it gave is handed through the function."""
+def watching(observer: Observer, case: Case, *, evidence: bool, **ids: str) -> Iterator[Callable[[Pass], Pass]]:
+    """One judgement of a case takes place inside; what it gave is handed through the function.
+
+    Args:
+        evidence: the facts were read here, so that those that are not known say something of our reading.
+    """
     if observer is SILENT:
         yield _unwatched
         return
@@ -80,7 +85,10 @@ def watching(observer: Observer, case: Case, **ids: str) -> Iterator[Callable[[P
 
     def told(judged: Pass) -> Pass:
         observer.decision_took(time.perf_counter() - began)
-        _tell(observer, judged.verdicts, case)
+        for name, verdict in judged.verdicts.items():
+            observer.decided(name, verdict.outcome.value, verdict.kind.value, verdict.level or "none")
+            if evidence:
+                _tell_unknown(observer, verdict, case)
         return judged
 
     with observer.span("decide", **ids):
@@ -91,18 +99,12 @@ def _unwatched(judged: Pass) -> Pass:
     return judged
 
 
-def _tell(observer: Observer, verdicts: Mapping[str, Verdict], case: Case) -> None:
-    for name, verdict in verdicts.items():
-        observer.decided(name, verdict.outcome.value, verdict.kind.value, verdict.level or "none")
-        if verdict.fired.when is Truth.FAIL:
-            continue
-        gates = zip(verdict.fired.plan.gates, verdict.fired.gates, strict=True)
-        facts = {
-            leaf.fact
-            for gate, result in gates
-            if result is Truth.UNKNOWN
-            for leaf in leaves(gate.condition)
-            if case.reading(leaf.fact).status != "known"
-        }
-        for fact in sorted(facts):
-            observer.unknown(fact, case.reading(fact).status)
+def _tell_unknown(observer: Observer, verdict: Verdict, case: Case) -> None:
+    """The facts for which gates of a policy that is concerned could not be judged."""
+    if verdict.fired.when is Truth.FAIL:
+        return
+    gates = zip(verdict.fired.plan.gates, verdict.fired.gates, strict=True)
+    facts = {leaf.fact for gate, result in gates if result is Truth.UNKNOWN for leaf in leaves(gate.condition)}
+    for fact in sorted(facts):
+        if (status := case.reading(fact).status) != "known":
+            observer.unknown(fact, status)

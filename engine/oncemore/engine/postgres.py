@@ -205,7 +205,8 @@ class PostgresServer:
         if state in ("42501", "25006", "53100"):
             return JournalRefused(f"the journal {self.place} cannot be written: {told}")
         if isinstance(error, (pw.OperationalError, pw.InterfaceError)):
-            return JournalInterrupted(f"the journal {self.place} was interrupted: {told}")
+            undone = state is not None and state[:2] in ("40", "55")
+            return JournalInterrupted(f"the journal {self.place} was interrupted: {told}", undone=undone)
         return None
 
     def close(self) -> None:

@@ -69,7 +69,7 @@ class Rulebook:
 
     def decide(self, case: Case, *, stage: Stage, request: str, levels: Mapping[str, str]) -> Pass:
         """Judge facts that were read back, by all policies at their levels."""
-        with watching(self.observer, case, request=request, stage=stage) as told:
+        with watching(self.observer, case, evidence=True, request=request, stage=stage) as told:
             judged = decide(self._evaluator, case, stage=stage, origin="read_back", request=request, levels=levels)
             return told(judged)
 
@@ -83,7 +83,7 @@ class Rulebook:
         Raises:
             KeyError: `only` names no policy.
         """
-        with watching(self.observer, case, stage="asked") as told:
+        with watching(self.observer, case, evidence=False, stage="asked") as told:
             return told(decide(self._evaluator, case, stage="asked", origin="posted", levels=levels, only=only))
 
     def action(self, policy: str) -> str | None:

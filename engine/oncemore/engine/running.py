@@ -154,7 +154,8 @@ def _settled_in_turn(context: Context, turn: Turn, seen: Observation) -> bool:
     fires = judgement.fired is not None
     with context.journal.transaction():
         lock(turn.session)
-        breaker.take()
+        if fires and turn.phase != "business":
+            budgets.take(context)
         if facts.journal_facts(turn.request, about=Turn.get_by_id(turn.id)) != known:
             return False
         now = context.journal.advance_clock().ms
@@ -226,7 +227,8 @@ def settle(context: Context, turn: str, seen: Observation, detail: str | None = 
     with context.journal.transaction():
         row = Turn.get_by_id(turn)
         lock(row.session)
-        breaker.take()
+        if row.phase != "business":
+            budgets.take(context)
         if row.ended_at is not None:
             return
         now = context.journal.advance_clock().ms
@@ -244,8 +246,8 @@ def _end(
     *,
     cancelled: bool = False,
 ) -> None:
-    """Write the Turn's end, its Attempt's with it, and free the Session. Inside a transaction that has taken the row of
-    budgets: a failed recovery may open the breaker."""
+    """Write the Turn's end, its Attempt's with it, and free the Session. Inside a transaction; for a recovery it has
+    taken the row of budgets, since one that failed may open the breaker."""
     row = Turn.get_by_id(turn)
     completed = seen.status == "completed"
     status = "timed_out" if seen.error == "hard_timeout" else seen.status

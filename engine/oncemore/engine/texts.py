@@ -12,6 +12,10 @@ from typing import NamedTuple
 from oncemore.engine.errors import NotFound
 from oncemore.engine.tables import Text
 
+RENEWED = 86_400_000
+"""By how much the time at which a text was stored may lie before its last use, milliseconds: texts that many Requests
+share are not written to by each of them."""
+
 
 class Stored(NamedTuple):
     """A text's place: its digest and its length in characters."""
@@ -26,10 +30,11 @@ def digest(text: str) -> str:
 
 
 def store(text: str, at: int) -> Stored:
-    """Keep a text; the same text is kept once, and comes back if retention had dropped it."""
+    """Keep a text; the same text is kept once, its time is renewed, and it comes back if retention had dropped it."""
     key = digest(text)
     Text.insert(digest=key, length=len(text), body=text, stored_at=at).on_conflict_ignore().execute()
-    Text.update(body=text, stored_at=at).where(Text.digest == key, Text.body.is_null()).execute()
+    old = Text.body.is_null() | (Text.stored_at < at - RENEWED)
+    Text.update(body=text, stored_at=at).where(Text.digest == key, old).execute()
     return Stored(key, len(text))
 
 

@@ -14,10 +14,11 @@ from typing import Self
 
 import peewee as pw
 
-from oncemore.engine import events, executor
+from oncemore.engine import breaker, events, executor
 from oncemore.engine.context import Context, due
 from oncemore.engine.errors import JournalInterrupted, LeaseLost, PortError
 from oncemore.engine.reloading import PolicyWatch
+from oncemore.engine.retention import Retention
 from oncemore.engine.tables import Request
 
 log = logging.getLogger("oncemore.worker")
@@ -36,12 +37,20 @@ class Worker:
         context: what the steps share; on SQLite its journal holds the worker's lock.
         poll: the longest sleep between two looks for due work, milliseconds; other processes write to the journal too.
         watch: the folder that the policies come from; None where they stay as they are.
+        retention: what drops texts that have had their time; None where all are kept.
     """
 
-    def __init__(self, context: Context, poll: int = 2_000, watch: PolicyWatch | None = None) -> None:
+    def __init__(
+        self,
+        context: Context,
+        poll: int = 2_000,
+        watch: PolicyWatch | None = None,
+        retention: Retention | None = None,
+    ) -> None:
         self._context = context
         self._poll = poll
         self._watch = watch
+        self._retention = retention
         self._stop = threading.Event()
 
     def __enter__(self) -> Self:
@@ -61,6 +70,8 @@ class Worker:
             stop: when set, the Request in hand is the last one.
         """
         self._stop = stop = stop or threading.Event()
+        if self._retention is not None:
+            self._retention.look()
         taken: set[str] = set()
         while not stop.is_set():
             self._renew()
@@ -104,6 +115,8 @@ class Worker:
             return
         self._context.rules = self._watch.rules
         with self._context.journal.transaction():
+            # Several workers notice an edit at the same time; who makes many due goes alone.
+            breaker.take()
             now = self._context.journal.advance_clock().ms
             Request.update(due_at=now).where(
                 Request.state == "open", Request.held.is_null(), Request.due_at > now

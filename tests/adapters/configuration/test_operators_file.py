@@ -48,6 +48,21 @@ def write(folder: Path, text: str) -> Path:
     return file
 
 
+@pytest.mark.parametrize("url", ["postgresql://ann@db.example/oncemore", "postgres:///oncemore?host=/run/postgresql"])
+def test_a_journal_on_a_server_is_kept_as_it_is_written(tmp_path: Path, url: str) -> None:
+    text = WHOLE.replace("data/oncemore.db", url).replace(
+        "poll: 500ms,", "name: mail-1, lease: 20s, batch: 3, poll: 1s,"
+    )
+    configuration = load_configuration(write(tmp_path, text))
+    assert (configuration.journal, configuration.data) == (url, tmp_path / "data")
+    assert configuration.worker == WorkerEntry(1_000, 10_000, "mail-1", 20_000, 3)
+
+
+def test_what_is_kept_beside_a_file_stands_in_its_folder(tmp_path: Path) -> None:
+    text = WHOLE.replace("data/oncemore.db", "../elsewhere/oncemore.db")
+    assert load_configuration(write(tmp_path, text)).data == tmp_path.parent / "elsewhere"
+
+
 def test_every_field_is_read_and_every_path_is_absolute(tmp_path: Path) -> None:
     configuration = load_configuration(write(tmp_path, WHOLE))
     assert configuration.file == tmp_path / "oncemore.yaml"

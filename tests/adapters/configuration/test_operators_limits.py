@@ -41,6 +41,8 @@ def test_budgets_are_read(tmp_path: Path) -> None:
         ("budgets: {per_day: 3}", "per_day"),
         ("budgets: {routes: {codex: {spread: 5}}}", "such as 2s or 15m"),
         ("budgets: {routes: {antigravity: {in_flight: 1}}}", "no runtime antigravity is configured here"),
+        ("retention: {texts: 90}", "such as 90d"),
+        ("retention: {texts: 0d}", "such as 90d"),
         ("budgets: {breaker: {in_a_row: true}}", "in_a_row"),
         (
             "workspaces: {notes: {path: n, owner: ann, level: workspace_read, revision: 1, recovery: never}}",
@@ -52,6 +54,12 @@ def test_mistakes_are_named(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(ConfigurationInvalid) as told:
         load_configuration(written(tmp_path, f"{text}\n"))
     assert said in "\n".join(f"{one.message} {one.yaml_path} {one.help}" for one in told.value.diagnostics)
+
+
+@pytest.mark.parametrize(("age", "ms"), [("90d", 90 * 86_400_000), ("36h", 36 * 3_600_000)])
+def test_texts_are_kept_for_an_age(tmp_path: Path, age: str, ms: int) -> None:
+    assert load_configuration(written(tmp_path, f"retention: {{texts: {age}}}\n")).keep_texts == ms
+    assert load_configuration(written(tmp_path, "")).keep_texts is None
 
 
 def test_an_owner_may_want_no_recoveries(tmp_path: Path) -> None:

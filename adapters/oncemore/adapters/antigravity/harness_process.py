@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from oncemore.adapters import native_log
 from oncemore.adapters.antigravity.commands import Command, Commands
 from oncemore.adapters.antigravity.protobuf import Message, text
 from oncemore.engine.errors import Uncertain, Unreadable
@@ -147,7 +148,7 @@ class HarnessProcess:
     ) -> subprocess.Popen[bytes]:
         # The descriptor is the folder that was checked; by its path another one might be found now.
         directory = f"/proc/self/fd/{workspace.descriptor}" if workspace.descriptor >= 0 else workspace.path
-        log = os.open(home / "oncemore-harness.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+        log = native_log.opened(home / native_log.HARNESS)
         own = {"PATH": settings.search_path, "HOME": str(home), "LANG": "C.UTF-8", "TZ": "UTC"}
         try:
             with commands.descriptors() as marks:

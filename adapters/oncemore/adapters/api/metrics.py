@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -28,6 +28,8 @@ class Metrics:
     def __init__(
         self, gauges: Callable[[], Gauges] | None = None, trouble: Callable[[], str | None] = lambda: None
     ) -> None:
+        # When each counter began is told by its own going back to nothing, and would double every line.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
         self._decisions = Counter(
             "oncemore_decisions",
@@ -43,7 +45,7 @@ class Metrics:
         )
         self._unknown = Counter(
             "oncemore_evidence_unknown",
-            "Gates that could not be judged, by the fact that was not known.",
+            "Gates that could not be judged for a fact that was to be read here.",
             ("fact", "cause"),
             registry=self.registry,
         )

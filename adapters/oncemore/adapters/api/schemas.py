@@ -64,7 +64,7 @@ class RequestLine(BaseModel):
     request: str
     workspace: str
     state: Literal["open", "answered", "stopped", "superseded"]
-    doing: str = Field(description="queued, running, replying, waits, held, rests, else the state.")
+    doing: str = Field(description="queued, running, replying, waits, advised, held, rests, else the state.")
     since: Time
     gate: str | None = Field(description="What stops it.")
     until: Time | None = Field(description="When it is looked at again.")

@@ -43,7 +43,7 @@ def serve(
         signals: react to them; only the main thread can.
     """
     poll = service.house.configuration.worker.poll
-    work = service.worker = Work(service.house.journal, Worker(context, poll, watch))
+    work = service.worker = Work(service.house.journal, Worker(context, poll, watch, service.house.retention()))
     server = server_of(service)
     work.start()
     try:

@@ -47,6 +47,7 @@ WHERE: Mapping[str, str] = {
     "levels": "operator_commands",
     "shadow": "hindsight_commands",
     "verify": "operator_commands",
+    "retention": "retention_commands",
 }
 """The module of each command, in the order in which help lists them."""
 
@@ -59,6 +60,7 @@ CODES: Mapping[str, Exit] = {
     "E103": Exit.NOT_LOADED,
     "E201": Exit.USAGE,
     "E204": Exit.USAGE,
+    "E206": Exit.USAGE,
     "A101": Exit.USAGE,
     "A102": Exit.USAGE,
     "A110": Exit.USAGE,

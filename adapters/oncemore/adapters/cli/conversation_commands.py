@@ -52,8 +52,9 @@ def ask(workspace: str, text: str, lang: str, home: Path | None) -> None:
 @click.command()
 @click.option("--once", is_flag=True, help="Stop when nothing is due any more.")
 @policies_option(before=HOUSE_POLICIES)
+@click.option("--log", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How it is told.")
 @home_option
-def work(once: bool, policies: Path | None, home: Path | None) -> None:
+def work(once: bool, policies: Path | None, log: str, home: Path | None) -> None:
     """Do what is due.
 
     Turns are run, answers delivered, and what ended unfinished is judged.
@@ -61,11 +62,12 @@ def work(once: bool, policies: Path | None, home: Path | None) -> None:
     The folder of policies is followed: what is edited there comes into force when it loads and has stood still, or at
     once on SIGHUP; else the last good set stays.
 
-    Prints a line for each thing done, never what somebody wrote. SIGINT or SIGTERM lets what runs end, then stops; a
-    second one stops at once, and the next worker settles what was left.
+    Prints a line for each thing done, with `--log json` a JSON object, never what somebody wrote. SIGINT or SIGTERM
+    lets what runs end, then stops; a second one stops at once, and the next worker settles what was left.
 
     Exit codes: 0 stopped; 2 usage, configuration, or another worker has the journal; 3 rules do not load.
     """
+    from oncemore.adapters.api.logs import logged as logged_as_json
     from oncemore.adapters.cli.progress import Progress, logged
     from oncemore.adapters.tracing import traced
     from oncemore.adapters.wiring import context
@@ -75,16 +77,16 @@ def work(once: bool, policies: Path | None, home: Path | None) -> None:
     with entered(home, worker=True) as house:
         watch = watched(house, policies)
         _note_what_lacks(house, home)
-        progress = Progress(house.journal.now().ms)
-        poll = house.configuration.worker.poll
+        progress = Progress(house.journal.now().ms, as_json=log == "json")
+        poll, retention = house.configuration.worker.poll, house.retention()
         if not once:
             output.note(f"working on {house.configuration.journal}; Ctrl-C stops")
         with (
-            logged(),
+            logged_as_json() if log == "json" else logged(),
             traced() as observer,
             _stopping_on_signals(stop),
             reading_again_on_hangup(watch),
-            Worker(context(house, watch.rules, progress.checkpoint, observer), poll, watch) as worker,
+            Worker(context(house, watch.rules, progress.checkpoint, observer), poll, watch, retention) as worker,
         ):
             if once:
                 while worker.run_due(stop):

@@ -23,6 +23,12 @@ workspaces:
     owner: {owner}
     level: workspace_write
     revision: 1                    # raise it with every change of the permission
+
+budgets:                           # at most; what waits for one has spent nothing
+  per_hour: 60                     # recoveries in any hour
+  routes:
+    codex: {{in_flight: 4}}
+  breaker: {{in_a_row: 5}}           # after so many failures in a row nothing begins: `oncemore breaker`
 """
 
 WORKFLOW = """\

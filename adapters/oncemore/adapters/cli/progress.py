@@ -17,15 +17,21 @@ SHOWN = ("turn", "stage", "status", "outcome", "policy", "budget", "report", "pr
 """What of an event is ids and states; the rest is digests, or words such as a person's reason."""
 
 
+DECISIONS = ("decision", "decision_pass")
+"""Ids that are too long for a line that people read."""
+
+
 class Progress:
     """Tells each event once.
 
     Args:
         since: older events are not told, milliseconds since the epoch.
+        as_json: each as a JSON object.
     """
 
-    def __init__(self, since: int) -> None:
+    def __init__(self, since: int, *, as_json: bool = False) -> None:
         self._since = since
+        self._as_json = as_json
         self._told: dict[str, int] = {}
         self._heard = True
 
@@ -43,14 +49,21 @@ class Progress:
             if event.seq <= self._told.get(event.request, 0):
                 continue
             self._told[event.request] = event.seq
-            body = json.loads(event.body)
-            parts = [f"{key}={body[key]}" for key in SHOWN if body.get(key) not in (None, "", "none")]
             try:
-                output.say(output.line(" ".join([times.format_ms(event.at), event.request, event.kind, *parts])))
+                output.say(self._written(event))
             except (OSError, output.Unwritten):
                 self._heard = False
                 return
         self._since = latest
+
+    def _written(self, event: Event) -> str:
+        body = json.loads(event.body)
+        if self._as_json:
+            ids = {key: body[key] for key in (*SHOWN, *DECISIONS) if body.get(key) not in (None, "")}
+            told = {"time": times.format_ms(event.at), "request": event.request, "event": event.kind, **ids}
+            return json.dumps(told, ensure_ascii=True)
+        parts = [f"{key}={body[key]}" for key in SHOWN if body.get(key) not in (None, "", "none")]
+        return output.line(" ".join([times.format_ms(event.at), event.request, event.kind, *parts]))
 
 
 class _OneLine(logging.Formatter):

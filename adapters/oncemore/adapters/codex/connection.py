@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from oncemore.adapters import native_log
 from oncemore.adapters.codex.binary import ADVICE
 from oncemore.engine.errors import Refused, Uncertain, Unreadable
 
@@ -30,8 +31,7 @@ REQUEST_SECONDS = 30.0
 CLOSE_SECONDS = 5.0
 """For the orderly end of a process whose input was closed; after that it is killed."""
 
-LOG_NAME = "oncemore-app-server.log"
-LOG_LIMIT = 1 << 20
+LOG_NAME = native_log.CODEX
 """Bytes of old standard error that are kept when a process starts."""
 
 Message = dict[str, Any]
@@ -250,12 +250,7 @@ def environment(home: Path, *, path: str, passed_on: Sequence[str]) -> dict[str,
 
 
 def _open_log(home: Path) -> int:
-    path = home / LOG_NAME
     try:
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(path, flags, 0o600)
+        return native_log.opened(home / LOG_NAME)
     except OSError as error:
         raise Unreadable(f"the codex home {home} cannot be written: {error.strerror}") from error
-    if os.fstat(descriptor).st_size > LOG_LIMIT:
-        os.ftruncate(descriptor, 0)
-    return descriptor

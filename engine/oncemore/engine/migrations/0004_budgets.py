@@ -1,4 +1,5 @@
-"""What is waited for and by whom it was allowed: budgets, the breaker, and advice that an operator acts on."""
+"""What is waited for and by whom it was allowed: budgets, the breaker, and advice that an operator acts on; and what a
+look at much history must find without reading all of it."""
 
 from oncemore.engine.schema import create
 
@@ -22,6 +23,8 @@ TABLES = [
     # What is counted at every look from outside must not read every Request there ever was.
     "create index request_held on request (state) where held is not null",
     "create index turn_unfinished on turn (status) where ended_at is null",
+    "create index text_kept on text (stored_at, digest) where body is not null",
+    "create index event_at on event (at)",
     "create index decision_of_policy on decision (policy, at)",
 ]
 

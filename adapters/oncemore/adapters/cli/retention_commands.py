@@ -1,0 +1,49 @@
+"""Which command says what is kept no longer, and drops it? `retention`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from oncemore.adapters.cli import output
+from oncemore.adapters.cli.choice import format_option, home_option
+from oncemore.adapters.cli.house import entered
+
+
+@click.command()
+@click.option("--older-than", metavar="AGE", help="Such as 90d. Left out: `retention:` of oncemore.yaml.")
+@click.option("--drop", is_flag=True, help="Drop it now; else it is only counted.")
+@format_option("pretty", "json")
+@home_option
+def retention(older_than: str | None, drop: bool, format_: str, home: Path | None) -> None:
+    """Count the texts that are kept no longer, or drop them.
+
+    Messages, answers, prompts and notices of Requests that ended so long ago lose their bodies; digests and lengths
+    stay, and the history verifies as before. A worker does this by itself every hour where `retention:` stands in
+    oncemore.yaml. Nothing of an open Request is dropped.
+
+    Exit codes: 0 counted or dropped; 2 usage, configuration.
+    """
+    from oncemore.adapters import native_log
+    from oncemore.adapters.limits_section import age
+    from oncemore.engine import retention as engine_retention
+
+    with entered(home) as house:
+        keep = house.configuration.keep_texts
+        if older_than is not None:
+            try:
+                keep = age(older_than)
+            except ValueError as error:
+                raise click.UsageError(f"--older-than: {error}") from None
+        if keep is None:
+            raise click.UsageError("everything is kept; say --older-than AGE, or `retention: {texts: 90d}`")
+        before = house.journal.now().ms - keep
+        found = engine_retention.drop(house.journal, before, only_count=not drop)
+        if drop:
+            native_log.drop_in([entry.home for entry in house.configuration.runtimes.values()], before)
+    if format_ == "json":
+        output.document({"dropped": drop, "texts": found.texts, "characters": found.characters})
+        return
+    said = f"{output.many(found.texts, 'text')} of {output.many(found.characters, 'character')}"
+    output.say(f"{said} dropped" if drop else f"{said} would be dropped; --drop does it")
