@@ -60,6 +60,7 @@ class Journal:
         self.clock = clock
         self._store = PostgresServer(str(place)) if postgres.is_url(place) else SqliteFile(Path(place), worker=worker)
         self.place = self._store.place
+        self.closed = False
         self._database = self._store.database
         try:
             if database.obj is not None and not database.is_closed():
@@ -82,6 +83,7 @@ class Journal:
 
     def close(self) -> None:
         """Close the database and give the worker's lock back."""
+        self.closed = True
         if database.obj is self._database and not self._database.is_closed():
             self._database.close()
         self._store.close()

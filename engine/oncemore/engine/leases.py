@@ -268,7 +268,7 @@ class OneOfMany:
         """Say that this worker is there, and give back what another one could begin sooner."""
         every = min(HAND_BACK, self._terms.lease / 3000)
         told = time.monotonic()
-        while not self._closing.wait(every):
+        while not self._closing.wait(every) and not self._journal.closed:
             try:
                 with self._journal.connected():
                     self._hand_back()

@@ -200,7 +200,7 @@ class PostgresServer:
 
     def refusal(self, error: pw.PeeweeException) -> JournalRefused | None:
         """What a failed unit of work is called; None for one that is a mistake of ours."""
-        state = getattr(error.args[0], "sqlstate", None) if error.args else None
+        state = getattr(getattr(error, "orig", None), "sqlstate", None)
         told = words(error)
         if state in ("42501", "25006", "53100"):
             return JournalRefused(f"the journal {self.place} cannot be written: {told}")

@@ -113,7 +113,7 @@ class Worker:
         self._watch.look()
         if self._context.rules is self._watch.rules:
             return
-        self._context.rules = self._watch.rules
+        rules = self._watch.rules
         with self._context.journal.transaction():
             # Several workers notice an edit at the same time; who makes many due goes alone.
             breaker.take()
@@ -121,6 +121,8 @@ class Worker:
             Request.update(due_at=now).where(
                 Request.state == "open", Request.held.is_null(), Request.due_at > now
             ).execute()
+        # Only now: where the server broke that off, it is done at the next look.
+        self._context.rules = rules
 
     def _take(self, request: str) -> None:
         """Take a Request as far as it goes now; where the server breaks off, again once it answers."""

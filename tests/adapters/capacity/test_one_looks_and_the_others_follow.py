@@ -24,10 +24,10 @@ SPREAD = 20_000
 class Failures:
     """Three conversations of one runtime whose Turns have failed."""
 
-    def __init__(self, folder: Path, route: Page, wire: Wire) -> None:
+    def __init__(self, place: Path | str, route: Page, wire: Wire) -> None:
         self.time = 1_800_000_000_000
         self.route = route
-        self.journal = Journal(folder / "data" / "oncemore.db", clock=lambda: self.time)
+        self.journal = Journal(place, clock=lambda: self.time)
         entry = CapacityEntry(route.base, "/", ("state",), "available", "exhausted", SPREAD)
         self.ports = Ports(capacity={"codex": Probe(wire, entry, clock=lambda: self.time)})
         self.requests = [self._failed(chat) for chat in ("a", "b", "c")]
@@ -52,10 +52,10 @@ class Failures:
 
 
 @pytest.fixture
-def failed(tmp_path: Path) -> Iterator[Failures]:
+def failed(place: Path | str) -> Iterator[Failures]:
     with page() as route, Wire([route.base]) as wire:
         route.says({"state": "exhausted"})
-        made = Failures(tmp_path, route, wire)
+        made = Failures(place, route, wire)
         yield made
         made.journal.close()
 

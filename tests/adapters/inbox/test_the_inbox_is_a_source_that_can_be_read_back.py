@@ -16,8 +16,8 @@ from oncemore.engine.tables import InboxReply
 
 
 @pytest.fixture
-def inbox(tmp_path: Path) -> Iterator[Inbox]:
-    journal = Journal(tmp_path / "data" / "oncemore.db", clock=lambda: 1_000)
+def inbox(place: Path | str) -> Iterator[Inbox]:
+    journal = Journal(place, clock=lambda: 1_000)
     yield Inbox(journal)
     journal.close()
 

@@ -127,7 +127,7 @@ class Impatient:
 
 
 @pytest.fixture
-def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
+def office(tmp_path: Path, place: Path | str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
     monkeypatch.setenv(KEY, "none")
-    with world(tmp_path) as w, ExitStack() as cleanup:
+    with world(tmp_path, place) as w, ExitStack() as cleanup:
         yield Office(w, cleanup)

@@ -23,7 +23,7 @@ CHAT = "notes"
 class Talk:
     """What people write, and what is answered."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, place: Path | str) -> None:
         self.time = 1_800_000_000_000
         workspace = folder / "notes"
         workspace.mkdir()
@@ -33,7 +33,7 @@ class Talk:
             f"workspaces:\n  notes: {{path: {workspace}, owner: ann, level: workspace_read, revision: 1}}\n"
         )
         file.chmod(0o600)
-        self.journal = Journal(folder / "data" / "oncemore.db", clock=lambda: self.time)
+        self.journal = Journal(place, clock=lambda: self.time)
         self.inbox = Inbox(self.journal)
         self.grants = ConfiguredGrants(file, clock=lambda: self.time)
         self.context = Context(
@@ -102,8 +102,8 @@ class Talk:
 
 
 @pytest.fixture
-def talk(tmp_path: Path) -> Iterator[Talk]:
+def talk(tmp_path: Path, place: Path | str) -> Iterator[Talk]:
     tmp_path.chmod(0o755)
-    made = Talk(tmp_path)
+    made = Talk(tmp_path, place)
     yield made
     made.journal.close()
