@@ -21,6 +21,7 @@ from oncemore.adapters.inbox import Inbox
 from oncemore.adapters.wire import Wire
 from oncemore.engine import intake, prompts
 from oncemore.engine.crashpoints import CrashPoint
+from oncemore.engine.tables import ROWS
 from oncemore.engine.worker import Worker
 
 IN_TURN = "decision join decision_pass p on p.id = pass where p.stage = 'in_turn'"
@@ -199,7 +200,9 @@ def test_the_token_is_nowhere_in_the_journal(w: World, server: FakeLanguageServe
     server.after_send(CANCELLED)
     ask(w, "Write it.")
     work(w, server)
-    for file in Path(w.folder / "data").iterdir():
+    for row in ROWS:
+        assert server.token not in str(w.rows(f"select * from {row._meta.table_name}"))
+    for file in Path(w.folder / "data").glob("*"):
         assert server.token.encode() not in file.read_bytes()
     assert json.dumps(server.sends).count(server.token) == 0
     assert os.environ["LANGUAGE_SERVER_TOKEN"] == server.token

@@ -57,21 +57,17 @@ def test_a_word_of_the_person_between_deciding_and_starting_stops_the_start(w: W
 
 
 def test_a_second_attempt_slipped_in_between_stops_the_dispatch(w: World) -> None:
-    from oncemore.engine.tables import database
+    from oncemore.engine.tables import Attempt, database
 
     request = w.ask()
     w.work()
     w.offset = BACKOFF
     w.kill(w.work_until("after_enqueue", ""))
-    with w.house():
-        # Not even the ledger lets it in; without its triggers the gates still see it.
-        for trigger in ("attempt_after_last",):
-            database.execute_sql(f"drop trigger {trigger}")
-        database.execute_sql(
-            "insert into attempt (request, kind, ordinal, turn, decision, state, open, reserved_at, settled_at)"
-            " values (?, 'quota', 1, 'slipped', 'd', 'failed', 0, 1, 1)",
-            (request,),
-        )
+    with w.house() as house:
+        # Not even the ledger lets it in; without its trigger the gates still see it.
+        database.execute_sql(f"drop trigger attempt_after_last{'' if house.journal.server is None else ' on attempt'}")
+        slipped = {"kind": "quota", "ordinal": 1, "turn": "slipped", "decision": "d", "state": "failed", "open": False}
+        Attempt.insert(request=request, reserved_at=1, settled_at=1, **slipped).execute()
     w.work()
     assert w.model.calls == 2
     assert w.row("select state from attempt where kind = 'work'")["state"] == "withdrawn"
@@ -83,7 +79,7 @@ def test_the_facts_that_reserved_also_dispatch(w: World) -> None:
     w.offset = BACKOFF
     w.work()
     outcomes = w.rows(
-        "select p.stage, d.outcome from decision d join decision_pass p on p.id = d.pass order by d.at, d.rowid"
+        "select p.stage, d.outcome from decision d join decision_pass p on p.id = d.pass order by d.at, p.stage"
     )
     assert outcomes == [
         {"stage": "admission", "outcome": "wait"},

@@ -140,7 +140,7 @@ POSTGRES = [
             raise exception 'nothing is tried again after a cancelled Turn' using errcode = 'integrity_constraint_violation';
         end if;
         return new; end $$""",
-    "create trigger attempt_after before insert on attempt for each row execute function attempt_follows()",
+    "create trigger attempt_after_last before insert on attempt for each row execute function attempt_follows()",
     refused(
         "turn_identity",
         "update",
