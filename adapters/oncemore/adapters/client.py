@@ -203,6 +203,16 @@ class Client:
         changed: Changed = self._post(f"/v1/requests/{_part(request)}/stop", {"why": why})
         return changed
 
+    def act(self, request: str, why: str, *, policy: str | None = None) -> Changed:
+        """Do what a policy at `advise` puts before you.
+
+        Args:
+            policy: which one; None for the only one that advises anything.
+        """
+        body = {"policy": policy, "why": why}
+        changed: Changed = self._post(f"/v1/requests/{_part(request)}/act", body)
+        return changed
+
     def release(
         self,
         request: str,

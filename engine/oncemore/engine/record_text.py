@@ -26,6 +26,9 @@ _NEGATED = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _DURATION = re.compile(r"""duration\(\s*["']([0-9hms]+)["']""")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+SPELLED = 8_192
+"""Readings of facts whose texts are kept, about 300 bytes each: most values are few."""
+
 
 class StoredCase:
     """The case as it was kept, and how people write what it says.
@@ -41,50 +44,59 @@ class StoredCase:
         self.types = types
         self._known: dict[str, str] = {}
         self._readings: dict[str, str] = {}
-        self._seen: dict[tuple[int | None, str | None], tuple[str, str]] = {}
+        self._moments: dict[int | None, tuple[str, str]] = {}
 
     def status(self, fact: str) -> Status:
         """Whether it was known, and if not, why."""
         status: Status = self.facts[fact]["status"] if fact in self.facts else "missing"
         return status
 
-    def value(self, fact: str) -> bool | int | str | None:
-        """As people write it; None when there is none, or none that counts and nothing to show instead."""
-        value: bool | int | str | None = self.facts.get(fact, {}).get("value")
-        return format_ms(int(value)) if value is not None and self.types[fact].type == "duration" else value
-
     def known(self, fact: str) -> str:
-        """The value as JSON; `null` unless it was known."""
+        """The value as people write it, as JSON; `null` unless it was known."""
         found = self._known.get(fact)
-        if found is None:
-            found = self._known[fact] = text(self.value(fact)) if self.status(fact) == "known" else "null"
-        return found
+        return self._read(fact)[1] if found is None else found
 
     def reading(self, fact: str) -> str:
         """The members of an operand that the case brings, as JSON."""
         found = self._readings.get(fact)
-        if found is None:
-            found = self._readings[fact] = self._reading(fact)
-        return found
+        return self._read(fact)[0] if found is None else found
 
-    def _reading(self, fact: str) -> str:
-        kept = self.facts.get(fact, {})
-        age, evidence = self._evidence(kept.get("observed_at"), kept.get("source"))
+    def _read(self, fact: str) -> tuple[str, str]:
+        kept = self.facts.get(fact, _NOTHING)
+        age, at = self._moment(kept.get("observed_at"))
+        span = self.types[fact].type == "duration"
+        before, after, known = _spelled(fact, kept["status"], kept.get("value"), kept.get("source"), span)
         details = f'"details":{text(kept["details"])},' if "details" in kept else ""
-        return (
-            f'{{"age":{age},{details}"fact":{quoted(fact)},{evidence},'
-            f'"status":"{self.status(fact)}","value":{text(self.value(fact))},"wanted":'
-        )
+        reading = self._readings[fact] = f'{{"age":{age},{details}{before}{at}{after}'
+        self._known[fact] = known
+        return reading, known
 
-    def _evidence(self, observed: int | None, source: str | None) -> tuple[str, str]:
-        """The age, and when and from where it was observed; many facts of a case have the same."""
-        found = self._seen.get((observed, source))
+    def _moment(self, observed: int | None) -> tuple[str, str]:
+        """How long before the case it was, and when; many facts have the same."""
+        found = self._moments.get(observed)
         if found is None:
-            age, at = "null", "null"
+            found = ("null", "null")
             if observed is not None:
-                age, at = f'"{format_ms(max(self.now - observed, 0))}"', f'"{instant(observed)}"'
-            found = self._seen[observed, source] = age, f'"observed_at":{at},"source":{text(source)}'
+                found = (f'"{format_ms(max(self.now - observed, 0))}"', f'"{instant(observed)}"')
+            self._moments[observed] = found
         return found
+
+
+_NOTHING: Mapping[str, Any] = {"status": "missing"}
+
+
+@lru_cache(maxsize=SPELLED, typed=True)
+def _spelled(
+    fact: str, status: str, value: bool | int | str | None, source: str | None, span: bool
+) -> tuple[str, str, str]:
+    """A reading before the time of its evidence and after it, and its value if that counts.
+
+    What is none of the fact's type, or was not known, may have a value too: it is shown and does not count.
+    """
+    shown = text(format_ms(int(value)) if span and value is not None else value)
+    before = f'"fact":{quoted(fact)},"observed_at":'
+    after = f',"source":{text(source)},"status":"{status}","value":{shown},"wanted":'
+    return before, after, shown if status == "known" else "null"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,8 +10,8 @@ from tests.postgres import both
 
 from oncemore.adapters.api.requests import NewRequest, posted
 from oncemore.adapters.api.service import Service
-from oncemore.engine import intake
-from oncemore.engine.tables import Event, InboxMessage, Request, Turn
+from oncemore.engine import advice, intake
+from oncemore.engine.tables import Advice, Event, InboxMessage, Request, Turn
 
 
 @both
@@ -138,6 +138,22 @@ def test_what_is_answered_is_committed(world: World) -> None:
     """The id that the answer names is there for every other connection."""
     request = world.ask()
     assert intake.known("inbox", Request.get_by_id(request).message) is not None
+
+
+def test_what_is_advised_is_done_on_a_word(world: World) -> None:
+    request = world.ask()
+    refused = world.post(f"/v1/requests/{request}/act", {"why": "yes"})
+    assert (refused.status_code, "advises" in refused.json()["detail"]) == (409, True)
+    world.post("/v1/levels", {"policy": "retry-quota", "level": "advise", "why": "watched"})
+    with world.service.house.journal.transaction():
+        Advice.insert(
+            request=request, policy="retry-quota", decision="sha256:0", state=advice.WAITING, offered_at=world.clock.ms
+        ).execute()
+    answer = world.post(f"/v1/requests/{request}/act", {"why": "looked at it"}, key="act")
+    assert answer.status_code == 200, answer.text
+    row = Advice.get()
+    assert (row.state, row.why, row.who.split()[0]) == (advice.TAKEN, "looked at it", "key")
+    assert world.post("/v1/requests/r-000000000000/act", {"why": "w"}).status_code == 404
 
 
 @both

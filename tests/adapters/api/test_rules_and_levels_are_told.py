@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.adapters.api.conftest import CONFIGURATION, World, opened
 from tests.adapters.api.test_a_posted_case_is_decided import CONTINUE, firing
 
+from oncemore.adapters.api.working import Work
 from oncemore.engine.tables import LevelChange
+from oncemore.engine.worker import Worker
 from oncemore.rules.shipped import shipped_pages, shipped_policies
 from oncemore.rules.vocabulary import FACTS
 
@@ -101,14 +103,8 @@ def test_the_service_is_ready_when_what_it_needs_is_so(world: World) -> None:
     assert [check["name"] for check in told["checks"]] == ["journal", "rules", "worker", "runtime codex"]
 
 
-class Dead:
-    """A worker that has ended."""
-
-    trouble = "it does not run"
-
-
 def test_a_worker_that_does_not_run_makes_it_unready(world: World) -> None:
-    world.service.worker = Dead()  # type: ignore[assignment]
+    world.service.worker = Work(world.service.house.journal, cast(Worker, None))  # never started
     answer = world.call("GET", "/readyz")
     assert answer.status_code == 503
     (failing,) = [check for check in answer.json()["checks"] if not check["ok"]]

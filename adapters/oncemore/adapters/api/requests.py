@@ -28,7 +28,7 @@ from oncemore.adapters.api.service import Service
 from oncemore.adapters.api.strict_routes import Body, Language, for_scope
 from oncemore.adapters.standing import mark, standing, standings
 from oncemore.adapters.timeline import timeline
-from oncemore.engine import intake, texts
+from oncemore.engine import advice, intake, texts
 from oncemore.engine.errors import Conflict, NotFound
 from oncemore.engine.tables import PostedMessage
 from oncemore.engine.tables import Request as RequestRow
@@ -52,6 +52,15 @@ class NewRequest(Body):
 class Stop(Body):
     """Why a Request is stopped."""
 
+    why: Why
+
+
+class Act(Body):
+    """Why what a policy advises is done."""
+
+    policy: Annotated[Id | None, Field(description="Which one; left out for the only one that advises anything.")] = (
+        None
+    )
     why: Why
 
 
@@ -131,6 +140,18 @@ def acting(service: Service) -> APIRouter:
 
         return answer(await service.write(write))
 
+    @router.post("/v1/requests/{request}/act", response_model=None, responses={200: {"model": Changed}, **refusals})
+    async def act_on_advice(call: Request, request: RequestId, body: Act) -> Response:
+        """Do what a policy at `advise` puts before you: all is judged afresh, and it acts once if it still fires."""
+        key = key_of(call)
+
+        def write() -> dict[str, Any]:
+            policy = body.policy or _advising(request)
+            advice.act(service.house.journal, request, policy, f"key {key.id} {key.name}", body.why)
+            return _stands(request)
+
+        return answer(await service.write(write))
+
     @router.post("/v1/requests/{request}/release", response_model=None, responses={200: {"model": Changed}, **refusals})
     async def release_request(call: Request, request: RequestId, body: Release) -> Response:
         """Release a Request: it is due now and every gate is judged afresh; none is overridden."""
@@ -188,6 +209,22 @@ def post(service: Service, new: NewRequest) -> dict[str, Any]:
             at=service.house.journal.advance_clock().ms,
         ).execute()
     return {"request": request, "message": message, "replayed": False}
+
+
+def _advising(request: str) -> str:
+    """The one policy that advises something on a Request.
+
+    Raises:
+        NotFound: there is no such Request.
+        Conflict: none does, or several do.
+    """
+    if RequestRow.get_or_none(RequestRow.id == request) is None:
+        raise NotFound(f"there is no Request {request}")
+    offers = [offer.policy for offer in advice.waiting(request)]
+    if len(offers) != 1:
+        said = f"name one of {', '.join(offers)}" if offers else "no policy advises anything on it now"
+        raise Conflict(f"{request}: {said}")
+    return offers[0]
 
 
 def _stands(request: str) -> dict[str, Any]:

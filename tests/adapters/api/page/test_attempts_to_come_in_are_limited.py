@@ -9,7 +9,7 @@ from tests.adapters.api.page.browser import Served
 
 
 def test_after_many_wrong_keys_a_good_one_is_not_taken_either(served: Served) -> None:
-    with Client(base_url=served.address, trust_env=False) as visitor:
+    with Client(base_url=served.address, trust_env=False, timeout=60) as visitor:
         answers = [_try(visitor, f"om_{number:012x}_{'0' * 64}") for number in range(40)]
         assert answers[0] == 403
         assert answers[-1] == 429

@@ -18,7 +18,7 @@ def test_everything_is_shown_and_can_be_done(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv(KEY, "none")
     url = postgres.server().fresh()
     told = build(tmp_path, url)
-    with served(told) as made, Client(base_url=made.address, trust_env=False) as visitor:
+    with served(told) as made, Client(base_url=made.address, trust_env=False, timeout=60) as visitor:
         _come_in(visitor, made.key("read", "act", "admin"))
         overview = visitor.get("/").text
         decisions = set(re.findall(r"/decisions/[0-9a-f]{64}", overview))

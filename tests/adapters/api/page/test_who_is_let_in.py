@@ -20,7 +20,7 @@ PAGES = ("/", "/policies", "/policies/retry-quota", "/levels")
 @pytest.fixture
 def visitor(served: Served) -> Iterator[Client]:
     """A browser without a window."""
-    with Client(base_url=served.address, trust_env=False) as made:
+    with Client(base_url=served.address, trust_env=False, timeout=60) as made:
         yield made
 
 
@@ -201,7 +201,7 @@ def test_who_acts_is_not_who_changes_levels(visitor: Client, served: Served) -> 
     token = _token(visitor.get("/").text)
     fields = {"why": "x", "level": "off", "token": token}
     assert visitor.post("/policies/retry-quota/level", data=fields).status_code == 403
-    with Client(base_url=served.address, trust_env=False) as admin:
+    with Client(base_url=served.address, trust_env=False, timeout=60) as admin:
         come_in(admin, served, "read", "admin")
         request = served.told.requests["letters"]
         assert "/stop" not in admin.get(f"/requests/{request}").text
