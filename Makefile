@@ -49,7 +49,7 @@ crash: $(VENV)/.test
 	@ONCEMORE_EVERY_CRASH_POINT=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/engine/executor/test_every_crash_point_is_survived.py tests/engine/executor/test_every_recovery_survives_crashes.py tests/adapters/wiring/test_a_continuation_on_lark_survives_crashes.py
 
 postgres: $(VENV)/.test
-	@ONCEMORE_TESTS_ON=postgresql $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/engine/journal tests/engine/commands tests/engine/executor tests/engine/workers tests/adapters/inbox tests/adapters/capacity $(PYTEST)
+	@ONCEMORE_TESTS_ON=postgresql $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/engine/journal tests/engine/commands tests/engine/executor tests/engine/workers tests/engine/budgets tests/engine/retention tests/adapters/inbox tests/adapters/capacity $(PYTEST)
 
 bench: $(VENV)/.bench $(VENV)/.cerbos
 	@$(BIN)/python -m tests.bench

@@ -276,7 +276,7 @@ class OneOfMany:
                         with self._guard, self._apart():
                             self._still_there()
                         told = time.monotonic()
-            except JournalRefused as error:
+            except (JournalRefused, pw.PeeweeException) as error:
                 log.warning("nobody could be told that this worker is there: %s", error)
 
     def _hand_back(self) -> None:

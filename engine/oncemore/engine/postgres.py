@@ -61,6 +61,10 @@ def url_amiss(url: str) -> str | None:
     return None
 
 
+MAY_WORK = """select bool_and(has_table_privilege('request', needed))
+    from unnest(array['select', 'insert', 'update']) as needed"""
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     """What a look at a server found.
@@ -108,7 +112,7 @@ def _seen(database: Any) -> Seen:
         amiss = f"permission denied for schema {told('select current_schema()')}"
     elif not made and told("select to_regclass('request') is not null"):
         amiss = 'relation "request" already exists'
-    elif made and not told("select has_table_privilege('request', 'select, insert, update, delete')"):
+    elif made and not told(MAY_WORK):
         amiss = "permission denied for table request"
     workers = 0
     if made and not amiss and told("select to_regclass('worker') is not null"):

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 from tests import postgres
 from tests.adapters.cli.conftest import Run
@@ -117,6 +118,27 @@ def test_a_user_who_may_not_read_what_another_one_made(run: Run, at: At, url: st
     answer = run("requests", "--home", "home")
     assert (answer.exit_code, "work as the user who made the tables" in answer.stderr) == (2, True)
     assert "work as the user who made the tables" in journal_line(run("doctor", "--home", "home").stdout)[1]
+
+
+def test_a_user_who_may_only_read(run: Run, at: At, url: str, guest: str) -> None:
+    run("requests", "--home", at(url))
+    file = Path("home/oncemore.yaml")
+    file.write_text(file.read_text().replace("postgres@", f"{guest}@"))
+    postgres.server().said("grant select on all tables in schema public to guest", database(url))
+    try:
+        assert run("requests", "--home", "home").exit_code == 0
+        answer = run("ask", "first", "hello", "--home", "home")
+        assert (answer.exit_code, "work as the user who made the tables" in answer.stderr) == (2, True)
+        assert "permission denied" in journal_line(run("doctor", "--home", "home").stdout)[0]
+    finally:
+        postgres.server().said("drop owned by guest", database(url))
+
+
+def test_a_worker_that_has_ended_leaves_no_trace_of_itself(run: Run, at: At, url: str) -> None:
+    home = at(url)
+    assert run("work", "--once", "--home", home).exit_code == 0
+    with psycopg.connect(url) as server:
+        assert server.execute("select (select count(*) from worker), (select count(*) from lease)").fetchone() == (0, 0)
 
 
 def test_a_database_that_holds_something_else(run: Run, at: At, url: str) -> None:
