@@ -114,6 +114,8 @@ def keys() -> None:
 
     A key has one or more scopes: `read` what is kept; `decide` posted cases; `act`: post messages, stop, release, keep
     posted decisions; `admin`: change levels.
+
+    Exit codes: 0 done; 1 it cannot be; 2 usage, configuration, no such key.
     """
 
 
