@@ -18,12 +18,12 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from oncemore.adapters.api.doors import key_of, reach
+from oncemore.adapters.api.doors import key_of, limited, reach
 from oncemore.adapters.api.posted_case import MAX_BYTES, case_of
 from oncemore.adapters.api.problems import as_problem, parameter
 from oncemore.adapters.api.service import Service
 from oncemore.adapters.api.strict_json import load
-from oncemore.adapters.api.strict_routes import json_type, known_parameters
+from oncemore.adapters.api.strict_routes import content_type, json_type, known_parameters
 from oncemore.adapters.errors import Mistake, NotJson, NotValid, OtherType, TooLarge
 from oncemore.engine import levels
 from oncemore.engine.decision import Pass
@@ -39,6 +39,9 @@ PIECE: Final = 64 * 1024
 """Characters of an answer that are sent together."""
 
 PARAMETERS: Final = ("policy", "levels", "store")
+
+BATCH: Final = "/v1/decide/batch"
+"""Where a stream of lines is taken, of any length; each line has a limit instead."""
 
 NDJSON: Final = "application/x-ndjson"
 
@@ -80,7 +83,7 @@ def routes(service: Service) -> list[Route]:
         asked = _asked(request, service.rules)
         if asked.store:
             raise parameter("store", "decisions of a batch are not kept", "post the case to /v1/decide")
-        kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+        kind = content_type(request)
         rules = service.rules
         at = await _levels(service, rules, asked)
         request.scope["state"]["quiet"] = True
@@ -88,12 +91,12 @@ def routes(service: Service) -> list[Route]:
             return _WhileReading(_lines(request, service, rules, asked, at), media_type=NDJSON)
         if kind != "application/json":
             raise OtherType(f"send the cases as `Content-Type: application/json`, or as `{NDJSON}` one in each line")
-        cases = _cases(load(await request.body()), service.clock())
+        cases = _cases(load(await limited(request).body()), service.clock())
         return StreamingResponse(_array(rules, cases, asked, at), media_type="application/json")
 
     return [
         Route("/v1/decide", decide, methods=["POST"]),
-        Route("/v1/decide/batch", batch, methods=["POST"]),
+        Route(BATCH, batch, methods=["POST"]),
     ]
 
 

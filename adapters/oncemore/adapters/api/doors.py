@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -53,6 +53,7 @@ class Doors:
 
     Args:
         straight: routes that are called without what lies between here and there, by path; they are posted to.
+        streamed: paths whose routes bound what they read of a body themselves.
         ticks: seconds, never backwards.
     """
 
@@ -61,10 +62,12 @@ class Doors:
         app: ASGIApp,
         service: Service,
         straight: Mapping[str, Route] = MappingProxyType({}),
+        streamed: Collection[str] = (),
         ticks: Callable[[], float] = time.monotonic,
     ) -> None:
         self._app = app
         self._straight = straight
+        self._streamed = frozenset(streamed)
         self._service = service
         configured = service.house.configuration.serve
         self._hosts = LOOPBACK | set(configured.hosts)
@@ -86,7 +89,8 @@ class Doors:
             route = self._straight.get(scope["path"]) if scope["method"] == "POST" else None
             if route is not None:
                 scope["route"] = route
-            await (self._app if route is None else route.app)(scope, _limited(scope, receive), answer.send)
+            limited = receive if scope["path"] in self._streamed else _limited(scope, receive)
+            await (self._app if route is None else route.app)(scope, limited, answer.send)
         except (CallRefused, NotFound) as refused:
             await self._refuse(refused, answer, scope, receive)
         except ClientDisconnect:
@@ -117,7 +121,7 @@ class Doors:
         if path.startswith("/v1/sources/") and path.endswith("/events"):
             state["failed"] = lambda: self._failures.take(address)
             return
-        scheme, _, token = headers.get("authorization", "").partition(" ")
+        scheme, _, token = the_one(headers, "authorization").partition(" ")
         keys = self._service.keys
         if keys.stale:
             await self._service.read(keys.refresh)
@@ -132,13 +136,13 @@ class Doors:
         state["key"] = key
 
     def _check_place(self, headers: Headers) -> None:
-        host = headers.get("host", "").lower()
+        host = the_one(headers, "host").lower()
         if not (host in self._hosts or _name(host) in self._hosts):
             raise OtherPlace("this host is not one of ours; the operator adds it to `serve: hosts` of oncemore.yaml")
         origin = headers.get("origin")
-        if origin is None or origin in self._origins:
+        if origin is None or the_one(headers, "origin") in self._origins:
             return
-        if urlsplit(origin).netloc.lower() != host:
+        if _place_of(the_one(headers, "origin")) != host:
             raise OtherPlace("pages of that origin may not call; the operator adds it to `serve: origins`")
 
     async def _refuse(self, error: Exception, answer: _Answer, scope: Scope, receive: Receive) -> None:
@@ -202,11 +206,16 @@ def reach(request: Request, *scopes: Reach) -> Key:
     return key
 
 
+def limited(request: Request) -> Request:
+    """The call again, whose body is read as long as it is not too large.
+
+    Raises:
+        TooLarge: it says itself that it is.
+    """
+    return Request(request.scope, _limited(request.scope, request.receive))
+
+
 def _limited(scope: Scope, receive: Receive) -> Receive:
-    """The body, as long as it is not too large; a stream of lines has a limit for each line instead."""
-    kind = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
-    if kind.split(b";")[0].strip().lower() == b"application/x-ndjson":
-        return receive
     length = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
     if length.isdigit() and int(length) > MAX_BYTES:
         raise TooLarge(f"the body has more than {MAX_BYTES} bytes")
@@ -221,6 +230,21 @@ def _limited(scope: Scope, receive: Receive) -> Receive:
         return message
 
     return counted
+
+
+def the_one(headers: Headers, name: str) -> str:
+    """A header that decides something; empty where it stands twice: whoever passed the call on may have gone by the
+    other one."""
+    found = headers.getlist(name)
+    return found[0] if len(found) == 1 else ""
+
+
+def _place_of(origin: str) -> str:
+    """The host of an origin, with its port; empty where it has none or is no origin."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return ""
 
 
 def _name(host: str) -> str:
