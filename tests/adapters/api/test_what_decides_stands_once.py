@@ -1,4 +1,4 @@
-"""A header that decides something stands once, and is read as what it is: nobody on the way may have gone by another."""
+"""A header that decides something stands once: whoever passed the call on may have gone by the other one."""
 
 from __future__ import annotations
 
