@@ -106,6 +106,9 @@ class Dead:
 
     trouble = "it does not run"
 
+    def wake(self) -> None:
+        """Nobody hears it."""
+
 
 def test_a_worker_that_does_not_run_makes_it_unready(world: World) -> None:
     world.service.worker = Dead()  # type: ignore[assignment]
