@@ -24,10 +24,11 @@ from oncemore.adapters.api.problems import as_problem, parameter
 from oncemore.adapters.api.service import Service
 from oncemore.adapters.api.strict_json import load
 from oncemore.adapters.api.strict_routes import content_type, json_type, known_parameters
-from oncemore.adapters.errors import Mistake, NotJson, NotValid, OtherType, TooLarge
+from oncemore.adapters.errors import Mistake, NoKey, NotJson, NotValid, OtherType, TooLarge
 from oncemore.engine import levels
 from oncemore.engine.decision import Pass
 from oncemore.engine.errors import NotFound
+from oncemore.engine.locks import one_at_a_time
 from oncemore.engine.rulebook import Rulebook
 from oncemore.engine.tables import Bundle, PostedDecision, PostedPass
 from oncemore.rules.case import Case
@@ -109,11 +110,12 @@ class _WhileReading(StreamingResponse):
 
 def keep(rules: Rulebook, judged: Pass, poster: str, now: int) -> None:
     """Store a posted case with its decisions; the same ones again are there already. Inside a transaction."""
+    one_at_a_time(f"posted\0{judged.digest}")
     if PostedPass.select().where(PostedPass.id == judged.digest).exists():
         return
     for digest, body in rules.bundles.items():
         if not Bundle.select().where(Bundle.digest == digest).exists():
-            Bundle.insert(digest=digest, body=body).execute()
+            Bundle.insert(digest=digest, body=body).on_conflict_ignore().execute()
     PostedPass.insert(
         id=judged.digest,
         stored=judged.stored.decode(),
@@ -150,7 +152,7 @@ def _flag(request: Request, name: str) -> bool:
 async def _levels(service: Service, rules: Rulebook, asked: _Asked) -> Mapping[str, str] | None:
     if not asked.levels:
         return None
-    return await service.read(lambda: levels.current(rules.names, service.clock()))
+    return await service.read(lambda: levels.current(rules.names, service.house.journal.now().ms))
 
 
 def _judged(rules: Rulebook, case: Case, asked: _Asked, at: Mapping[str, str] | None) -> Pass:
@@ -197,6 +199,9 @@ async def _lines(
     pieces = _Pieces()
     rest = b""
     async for chunk in request.stream():
+        if not await service.opens(key_of(request)):
+            yield _problem(NoKey("the key opens nothing any more; nothing after this is read"))
+            return
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
             if full := pieces.add(_line(line, service, rules, asked, at)):

@@ -123,8 +123,7 @@ class Doors:
             return
         scheme, _, token = the_one(headers, "authorization").partition(" ")
         keys = self._service.keys
-        if keys.stale:
-            await self._service.read(keys.refresh)
+        await self._service.know_keys()
         key = keys.check(token.strip()) if scheme.lower() == "bearer" else None
         if key is None:
             self._failures.take(address)

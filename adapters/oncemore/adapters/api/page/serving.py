@@ -74,7 +74,7 @@ class Page(Answers):
         address = "" if request.client is None else request.client.host
         if self._failures.empty(address) is not None:
             return self._door(request, inside, "login.many", 429)
-        await self.know_keys()
+        await self.service.know_keys()
         key = self.service.keys.check(fields.get("key", "").strip())
         if key is None:
             self._failures.take(address)
