@@ -116,23 +116,31 @@ class Doors:
         if not path.startswith(KEYED):
             return
         address = scope["client"][0] if scope.get("client") else ""
-        if (after := self._failures.empty(address)) is not None:
-            raise TooMany("too many calls of this address had no key that opens anything", after=after)
         if path.startswith("/v1/sources/") and path.endswith("/events"):
-            state["failed"] = lambda: self._failures.take(address)
+            state["failed"] = lambda: self._failed(address)
             return
         scheme, _, token = the_one(headers, "authorization").partition(" ")
         keys = self._service.keys
         await self._service.know_keys()
         key = keys.check(token.strip()) if scheme.lower() == "bearer" else None
         if key is None:
-            self._failures.take(address)
+            self._failed(address)
             raise NoKey("this needs a key that is in force: `Authorization: Bearer om_...`")
         if (after := self._calls.take(key.id)) is not None:
             raise TooMany("too many calls with this key", after=after)
         if keys.used:
             self._service.note(keys.note_used)
         state["key"] = key
+
+    def _failed(self, address: str) -> None:
+        """A call of this address could not be believed. That is counted, and stands in the way of no good one: behind a
+        proxy all callers have one address, and nobody guesses 256 bits, however often they try.
+
+        Raises:
+            TooMany: more of them than are answered one by one.
+        """
+        if (after := self._failures.take(address)) is not None:
+            raise TooMany("too many calls of this address had no key that opens anything", after=after)
 
     def _check_place(self, headers: Headers) -> None:
         host = the_one(headers, "host").lower()

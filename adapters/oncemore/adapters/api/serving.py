@@ -20,6 +20,9 @@ from oncemore.engine.context import Context
 from oncemore.engine.reloading import PolicyWatch
 from oncemore.engine.worker import Worker
 
+HEAD_BYTES: Final = 64 * 1024
+"""Of the first line and the headers of a call that are still not whole; h11 has the same limit itself."""
+
 GRACE_SECONDS: Final = 10
 """How long calls that are being answered may take once the service stops."""
 
@@ -61,6 +64,7 @@ def server_of(service: Service) -> uvicorn.Server:
     return _Server(
         uvicorn.Config(
             application(service),
+            http=_protocol(),
             lifespan="off",
             ws="none",
             log_config=None,
@@ -92,6 +96,33 @@ def first_key(service: Service) -> str | None:
         return None
     _, token = service.keys.add("first", SCOPES)
     return token
+
+
+def _protocol() -> Any:
+    """What reads calls: httptools, where it is installed, with a limit for heads, which it lacks."""
+    try:
+        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+    except ImportError:
+        return "h11"
+
+    class Bounded(HttpToolsProtocol):
+        head = 0
+
+        def data_received(self, data: bytes) -> None:
+            self.head += len(data)
+            super().data_received(data)
+            if self.head > HEAD_BYTES and not self.transport.is_closing():
+                self.send_400_response("The head of the call is too large.")
+
+        def on_message_begin(self) -> None:
+            self.head = max(self.head, 1)
+            super().on_message_begin()
+
+        def on_headers_complete(self) -> None:
+            self.whole()
+            super().on_headers_complete()
+
+    return Bounded
 
 
 class _Server(uvicorn.Server):
