@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Final
+from typing import Any, Final
 
 import uvicorn
 
@@ -21,7 +21,7 @@ from oncemore.engine.reloading import PolicyWatch
 from oncemore.engine.worker import Worker
 
 HEAD_BYTES: Final = 64 * 1024
-"""Of the first line and the headers of a call that are still not whole; h11 has the same limit itself."""
+"""Of a call's first line and headers, or of what stands around the pieces of its body."""
 
 GRACE_SECONDS: Final = 10
 """How long calls that are being answered may take once the service stops."""
@@ -106,21 +106,26 @@ def _protocol() -> Any:
         return "h11"
 
     class Bounded(HttpToolsProtocol):
-        head = 0
+        kept = 0
+        """Bytes that came since the last that had a use: they are kept until a head is whole."""
 
         def data_received(self, data: bytes) -> None:
-            self.head += len(data)
+            self.kept += len(data)
             super().data_received(data)
-            if self.head > HEAD_BYTES and not self.transport.is_closing():
+            if self.kept > HEAD_BYTES and not self.transport.is_closing():
                 self.send_400_response("The head of the call is too large.")
 
-        def on_message_begin(self) -> None:
-            self.head = max(self.head, 1)
-            super().on_message_begin()
-
         def on_headers_complete(self) -> None:
-            self.whole()
+            self.kept = 0
             super().on_headers_complete()
+
+        def on_body(self, body: bytes) -> None:
+            self.kept = 0
+            super().on_body(body)
+
+        def on_message_complete(self) -> None:
+            self.kept = 0
+            super().on_message_complete()
 
     return Bounded
 
