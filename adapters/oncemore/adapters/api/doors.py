@@ -23,7 +23,7 @@ from oncemore.adapters.api.keys import Scope as Reach
 from oncemore.adapters.api.limits import Buckets
 from oncemore.adapters.api.problems import refusal
 from oncemore.adapters.api.service import Service
-from oncemore.adapters.errors import CallRefused, NoKey, OtherPlace, OutOfScope, TooLarge, TooMany
+from oncemore.adapters.errors import CallRefused, NoKey, NoRoute, OtherPlace, OutOfScope, TooLarge, TooMany
 from oncemore.engine.errors import NotFound
 
 log = logging.getLogger("oncemore.api")
@@ -111,6 +111,8 @@ class Doors:
         path = scope["path"]
         if path == "/healthz":
             return
+        if "\0" in path:
+            raise NoRoute("nothing is at this address")  # nor is there a database that could look for it
         headers = Headers(scope=scope)
         self._check_place(headers)
         if not path.startswith(KEYED):
