@@ -76,6 +76,7 @@ class House:
             Conflict: the conversation does not take it.
             ConfigurationRefused: no runtime is configured for it.
         """
+        intake.check_text(text)
         grant = self._grant(workspace)
         asked = command(text)
         with self.journal.transaction():

@@ -71,15 +71,29 @@ class GroupCommit:
         self._thread.join()
 
     def _run(self) -> None:
-        with self._journal.connected():
-            last = False
-            while not last:
-                group, last = self._group()
-                self._commit(group)
-                if self._broken:
-                    with suppress(JournalRefused):
-                        self._journal.reconnect()
-                        self._broken = False
+        last = False
+        while not last:
+            group, last = self._group()
+            try:
+                with self._journal.connected():
+                    last = self._serve(group, last)
+            except JournalRefused as refused:
+                # It could not be opened; whoever comes next tries again.
+                for part in group:
+                    if part.done.set_running_or_notify_cancel():
+                        part.done.set_exception(refused)
+
+    def _serve(self, group: list[_Part[Any]], last: bool) -> bool:
+        """Commit this group and all further ones, on one connection; whether that was the last."""
+        while True:
+            self._commit(group)
+            if self._broken:
+                with suppress(JournalRefused):
+                    self._journal.reconnect()
+                    self._broken = False
+            if last:
+                return last
+            group, last = self._group()
 
     def _group(self) -> tuple[list[_Part[Any]], bool]:
         """What waits, at least one part of it; whether it is the last there is."""

@@ -142,7 +142,7 @@ def accept(
         Conflict: the same message with other content, a closed Session, or a text that is empty, too long or not
             writable as UTF-8.
     """
-    _check_text(arrival.text)
+    check_text(arrival.text)
     with journal.transaction():
         now = journal.advance_clock().ms
         row = lock(session)
@@ -291,7 +291,12 @@ def _due_now(request: str, now: int) -> None:
     Request.update(due_at=now, held=None, words=Request.words + 1).where(Request.id == request).execute()
 
 
-def _check_text(text: str) -> None:
+def check_text(text: str) -> None:
+    """Whether a person's text can be kept, on either database.
+
+    Raises:
+        Conflict: it is empty, too long, or not writable as UTF-8.
+    """
     if not text.strip():
         raise Conflict("the message is empty")
     if len(text) > MESSAGE_LENGTH:

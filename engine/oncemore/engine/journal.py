@@ -69,6 +69,7 @@ class Journal:
             with self._store.private():
                 self._database.connect()
                 self._migrate()
+            self._store.opened()
         except (pw.PeeweeException, OSError) as error:
             self.close()
             raise JournalRefused(f"the journal {self.place} cannot be used: {postgres.words(error)}") from error
@@ -98,6 +99,8 @@ class Journal:
         if not self._database.is_closed():
             yield
             return
+        if (amiss := self._store.amiss()) is not None:
+            raise JournalRefused(f"the journal {self.place} cannot be used: {amiss}")
         try:
             self._database.connect()
         except pw.DatabaseError as error:

@@ -31,10 +31,12 @@ def change(policy: str, level: str, *, who: str, why: str, at: int, until: int |
     """Record a change. Call it inside a transaction.
 
     Raises:
-        Conflict: no such level.
+        Conflict: no such level, or a reason that cannot be kept.
     """
     if level not in LEVELS:
         raise Conflict(f"there is no level {level!r}; there are {', '.join(LEVELS)}")
+    if "\0" in why:
+        raise Conflict("the reason has a NUL character, which cannot be kept")
     LevelChange.insert(policy=policy, level=level, who=who, why=why, at=at, until=until).execute()
     # What the policy would have done at its old level rests; it is looked at again under the new one.
     would = Decision.select(Decision.request).where(Decision.policy == policy, Decision.outcome == "fire")

@@ -150,6 +150,13 @@ class PostgresServer:
         self.thread = OfThread()
         self.database = _database(url, self.thread)
 
+    def opened(self) -> None:
+        """Which database it is stays the server's business."""
+
+    def amiss(self) -> str | None:
+        """Why the database may not be used any more; the server says so itself."""
+        return None
+
     @contextmanager
     def private(self) -> Iterator[None]:
         """Who may read there is the server's business."""

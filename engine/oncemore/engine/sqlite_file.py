@@ -53,6 +53,19 @@ class SqliteFile:
             pragmas={"journal_mode": "wal", "synchronous": "full", "foreign_keys": 1, "busy_timeout": 10_000},
             autoconnect=False,
         )
+        self._identity: tuple[int, int] | None = None
+
+    def opened(self) -> None:
+        """The database was opened: from now on its place holds this very file, or nothing is written."""
+        self._identity = _identity(self.place)
+
+    def amiss(self) -> str | None:
+        """Why the database may not be used any more: its file is gone, or another stands in its place. Whoever has it
+        open would write on where nobody finds it, and whoever opens it would make an empty one."""
+        found = _identity(self.place)
+        if self._identity is None or found == self._identity:
+            return None
+        return "its file is no longer there" if found is None else "another file stands in its place; start anew"
 
     @contextmanager
     def private(self) -> Iterator[None]:
@@ -66,8 +79,16 @@ class SqliteFile:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """One immediate transaction, or a part of the one that the thread is in."""
-        with self._writing, self.database.atomic("IMMEDIATE"):
-            yield
+        with self._writing:
+            outermost = not self.database.in_transaction()
+            connection = self.database.connection()  # type: ignore[no-untyped-call]
+            if not outermost and not connection.in_transaction:
+                # On a full disk SQLite undoes the whole of it by itself; what came now would be kept on its own.
+                raise pw.OperationalError("the transaction was undone by the database")
+            with self.database.atomic("IMMEDIATE"):
+                yield
+                if outermost and (amiss := self.amiss()) is not None:
+                    raise pw.OperationalError(amiss)
 
     migrating = transaction
 
@@ -83,6 +104,15 @@ class SqliteFile:
             with suppress(OSError):
                 os.close(self._lock)
             self._lock = None
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file stands at a path; None where none is to be had."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _folder(folder: Path) -> None:

@@ -215,14 +215,26 @@ def content_digest(paths: Sequence[Path]) -> str:
     """`sha256:` over everything that `load_policies` would read of these paths now, whether it loads or not."""
     parts: dict[str, str] = {}
     for path in paths:
-        for file in policy_files(path):
-            groups = sorted((file.parent / GROUPS).glob("[!.]*.yaml"))
-            for one in (file, *groups):
-                try:
-                    parts[str(one)] = hashlib.sha256(one.read_bytes()).hexdigest()
-                except OSError as error:
-                    parts[str(one)] = type(error).__name__
+        try:
+            for file in policy_files(path):
+                groups = sorted((file.parent / GROUPS).glob("[!.]*.yaml"))
+                for one in (file, *groups):
+                    parts[str(one)] = _content_of(one)
+        except OSError as error:
+            parts[str(path)] = type(error).__name__
     return digest_of(parts)
+
+
+def _content_of(file: Path) -> str:
+    """The digest of a file's content, or what stands in its way; of a pipe or a device nothing is read, which could go
+    on for ever."""
+    try:
+        if not file.is_file():
+            return f"no file, mode {file.lstat().st_mode:o}"
+        with file.open("rb") as content:
+            return hashlib.file_digest(content, "sha256").hexdigest()
+    except OSError as error:
+        return type(error).__name__
 
 
 def test_files(folder: Path) -> list[Path]:

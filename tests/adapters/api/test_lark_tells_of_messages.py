@@ -175,6 +175,12 @@ def test_forgers_are_limited_by_their_address(told: Told) -> None:
     assert statuses == {403, 429}
 
 
+def test_forgers_keep_out_no_event_that_is_right(told: Told) -> None:
+    assert [told.tell(b"{}", {}).status_code for _ in range(40)][-1] == 429
+    assert told.tell(told.event()).status_code == 200
+    assert Request.select().count() == 1
+
+
 def test_another_source_is_not_there(told: Told) -> None:
     assert told.tell(told.event(), source="other").status_code == 404
 

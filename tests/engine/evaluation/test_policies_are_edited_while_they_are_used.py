@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 from pathlib import Path
@@ -64,6 +65,25 @@ def test_what_does_not_load_leaves_the_last_good_set_and_is_told(desk: Desk) -> 
     assert desk.first.trouble is not None
     assert desk.first.trouble.startswith("R001")
     desk.file.write_text(desk.good)
+    desk.later()
+    assert desk.watch.rules is desk.first
+    assert desk.first.trouble is None
+
+
+@pytest.mark.parametrize("place", ["another.yaml", "groups/another.yaml"])
+@pytest.mark.parametrize("kind", ["pipe", "device", "loop", "folder"])
+def test_what_is_no_file_leaves_the_last_good_set_and_keeps_nobody_waiting(desk: Desk, place: str, kind: str) -> None:
+    path = desk.file.parent / place
+    make = {
+        "pipe": lambda: os.mkfifo(path),
+        "device": lambda: path.symlink_to("/dev/zero"),
+        "loop": lambda: path.symlink_to(path),
+        "folder": path.mkdir,
+    }[kind]
+    make()
+    assert not desk.later()
+    assert desk.watch.rules is desk.first
+    path.rmdir() if kind == "folder" else path.unlink()
     desk.later()
     assert desk.watch.rules is desk.first
     assert desk.first.trouble is None

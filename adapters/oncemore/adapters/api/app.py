@@ -58,7 +58,13 @@ def application(service: Service, ticks: Callable[[], float] = time.monotonic) -
         },
     )
     asked_often = deciding.routes(service)
-    app.add_middleware(Doors, service=service, straight={one.path: one for one in asked_often}, ticks=ticks)
+    app.add_middleware(
+        Doors,
+        service=service,
+        straight={one.path: one for one in asked_often},
+        streamed=(deciding.BATCH,),
+        ticks=ticks,
+    )
     app.router.routes.extend(asked_often)
     app.router.routes.extend(events.routes(service))
     for router in (

@@ -18,16 +18,17 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from oncemore.adapters.api.doors import key_of, reach
+from oncemore.adapters.api.doors import key_of, limited, reach
 from oncemore.adapters.api.posted_case import MAX_BYTES, case_of
 from oncemore.adapters.api.problems import as_problem, parameter
 from oncemore.adapters.api.service import Service
 from oncemore.adapters.api.strict_json import load
-from oncemore.adapters.api.strict_routes import json_type, known_parameters
-from oncemore.adapters.errors import Mistake, NotJson, NotValid, OtherType, TooLarge
+from oncemore.adapters.api.strict_routes import content_type, json_type, known_parameters
+from oncemore.adapters.errors import Mistake, NoKey, NotJson, NotValid, OtherType, TooLarge
 from oncemore.engine import levels
 from oncemore.engine.decision import Pass
 from oncemore.engine.errors import NotFound
+from oncemore.engine.locks import one_at_a_time
 from oncemore.engine.rulebook import Rulebook
 from oncemore.engine.tables import Bundle, PostedDecision, PostedPass
 from oncemore.rules.case import Case
@@ -39,6 +40,9 @@ PIECE: Final = 64 * 1024
 """Characters of an answer that are sent together."""
 
 PARAMETERS: Final = ("policy", "levels", "store")
+
+BATCH: Final = "/v1/decide/batch"
+"""Where a stream of lines is taken, of any length; each line has a limit instead."""
 
 NDJSON: Final = "application/x-ndjson"
 
@@ -80,7 +84,7 @@ def routes(service: Service) -> list[Route]:
         asked = _asked(request, service.rules)
         if asked.store:
             raise parameter("store", "decisions of a batch are not kept", "post the case to /v1/decide")
-        kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+        kind = content_type(request)
         rules = service.rules
         at = await _levels(service, rules, asked)
         request.scope["state"]["quiet"] = True
@@ -88,12 +92,12 @@ def routes(service: Service) -> list[Route]:
             return _WhileReading(_lines(request, service, rules, asked, at), media_type=NDJSON)
         if kind != "application/json":
             raise OtherType(f"send the cases as `Content-Type: application/json`, or as `{NDJSON}` one in each line")
-        cases = _cases(load(await request.body()), service.clock())
+        cases = _cases(load(await limited(request).body()), service.clock())
         return StreamingResponse(_array(rules, cases, asked, at), media_type="application/json")
 
     return [
         Route("/v1/decide", decide, methods=["POST"]),
-        Route("/v1/decide/batch", batch, methods=["POST"]),
+        Route(BATCH, batch, methods=["POST"]),
     ]
 
 
@@ -106,11 +110,12 @@ class _WhileReading(StreamingResponse):
 
 def keep(rules: Rulebook, judged: Pass, poster: str, now: int) -> None:
     """Store a posted case with its decisions; the same ones again are there already. Inside a transaction."""
+    one_at_a_time(f"posted\0{judged.digest}")
     if PostedPass.select().where(PostedPass.id == judged.digest).exists():
         return
     for digest, body in rules.bundles.items():
         if not Bundle.select().where(Bundle.digest == digest).exists():
-            Bundle.insert(digest=digest, body=body).execute()
+            Bundle.insert(digest=digest, body=body).on_conflict_ignore().execute()
     PostedPass.insert(
         id=judged.digest,
         stored=judged.stored.decode(),
@@ -147,7 +152,7 @@ def _flag(request: Request, name: str) -> bool:
 async def _levels(service: Service, rules: Rulebook, asked: _Asked) -> Mapping[str, str] | None:
     if not asked.levels:
         return None
-    return await service.read(lambda: levels.current(rules.names, service.clock()))
+    return await service.read(lambda: levels.current(rules.names, service.house.journal.now().ms))
 
 
 def _judged(rules: Rulebook, case: Case, asked: _Asked, at: Mapping[str, str] | None) -> Pass:
@@ -194,6 +199,9 @@ async def _lines(
     pieces = _Pieces()
     rest = b""
     async for chunk in request.stream():
+        if not await service.opens(key_of(request)):
+            yield _problem(NoKey("the key opens nothing any more; nothing after this is read"))
+            return
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
             if full := pieces.add(_line(line, service, rules, asked, at)):

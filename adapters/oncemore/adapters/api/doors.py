@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -23,7 +23,7 @@ from oncemore.adapters.api.keys import Scope as Reach
 from oncemore.adapters.api.limits import Buckets
 from oncemore.adapters.api.problems import refusal
 from oncemore.adapters.api.service import Service
-from oncemore.adapters.errors import CallRefused, NoKey, OtherPlace, OutOfScope, TooLarge, TooMany
+from oncemore.adapters.errors import CallRefused, NoKey, NoRoute, OtherPlace, OutOfScope, TooLarge, TooMany
 from oncemore.engine.errors import NotFound
 
 log = logging.getLogger("oncemore.api")
@@ -53,6 +53,7 @@ class Doors:
 
     Args:
         straight: routes that are called without what lies between here and there, by path; they are posted to.
+        streamed: paths whose routes bound what they read of a body themselves.
         ticks: seconds, never backwards.
     """
 
@@ -61,10 +62,12 @@ class Doors:
         app: ASGIApp,
         service: Service,
         straight: Mapping[str, Route] = MappingProxyType({}),
+        streamed: Collection[str] = (),
         ticks: Callable[[], float] = time.monotonic,
     ) -> None:
         self._app = app
         self._straight = straight
+        self._streamed = frozenset(streamed)
         self._service = service
         configured = service.house.configuration.serve
         self._hosts = LOOPBACK | set(configured.hosts)
@@ -86,7 +89,8 @@ class Doors:
             route = self._straight.get(scope["path"]) if scope["method"] == "POST" else None
             if route is not None:
                 scope["route"] = route
-            await (self._app if route is None else route.app)(scope, _limited(scope, receive), answer.send)
+            limited = receive if scope["path"] in self._streamed else _limited(scope, receive)
+            await (self._app if route is None else route.app)(scope, limited, answer.send)
         except (CallRefused, NotFound) as refused:
             await self._refuse(refused, answer, scope, receive)
         except ClientDisconnect:
@@ -107,23 +111,22 @@ class Doors:
         path = scope["path"]
         if path == "/healthz":
             return
+        if "\0" in path:
+            raise NoRoute("nothing is at this address")  # nor is there a database that could look for it
         headers = Headers(scope=scope)
         self._check_place(headers)
         if not path.startswith(KEYED):
             return
         address = scope["client"][0] if scope.get("client") else ""
-        if (after := self._failures.empty(address)) is not None:
-            raise TooMany("too many calls of this address had no key that opens anything", after=after)
         if path.startswith("/v1/sources/") and path.endswith("/events"):
-            state["failed"] = lambda: self._failures.take(address)
+            state["failed"] = lambda: self._failed(address)
             return
-        scheme, _, token = headers.get("authorization", "").partition(" ")
+        scheme, _, token = the_one(headers, "authorization").partition(" ")
         keys = self._service.keys
-        if keys.stale:
-            await self._service.read(keys.refresh)
+        await self._service.know_keys()
         key = keys.check(token.strip()) if scheme.lower() == "bearer" else None
         if key is None:
-            self._failures.take(address)
+            self._failed(address)
             raise NoKey("this needs a key that is in force: `Authorization: Bearer om_...`")
         if (after := self._calls.take(key.id)) is not None:
             raise TooMany("too many calls with this key", after=after)
@@ -131,14 +134,24 @@ class Doors:
             self._service.note(keys.note_used)
         state["key"] = key
 
+    def _failed(self, address: str) -> None:
+        """A call of this address could not be believed. That is counted, and stands in the way of no good one: behind a
+        proxy all callers have one address, and nobody guesses 256 bits, however often they try.
+
+        Raises:
+            TooMany: more of them than are answered one by one.
+        """
+        if (after := self._failures.take(address)) is not None:
+            raise TooMany("too many calls of this address had no key that opens anything", after=after)
+
     def _check_place(self, headers: Headers) -> None:
-        host = headers.get("host", "").lower()
+        host = the_one(headers, "host").lower()
         if not (host in self._hosts or _name(host) in self._hosts):
             raise OtherPlace("this host is not one of ours; the operator adds it to `serve: hosts` of oncemore.yaml")
         origin = headers.get("origin")
-        if origin is None or origin in self._origins:
+        if origin is None or the_one(headers, "origin") in self._origins:
             return
-        if urlsplit(origin).netloc.lower() != host:
+        if _place_of(the_one(headers, "origin")) != host:
             raise OtherPlace("pages of that origin may not call; the operator adds it to `serve: origins`")
 
     async def _refuse(self, error: Exception, answer: _Answer, scope: Scope, receive: Receive) -> None:
@@ -202,11 +215,16 @@ def reach(request: Request, *scopes: Reach) -> Key:
     return key
 
 
+def limited(request: Request) -> Request:
+    """The call again, whose body is read as long as it is not too large.
+
+    Raises:
+        TooLarge: it says itself that it is.
+    """
+    return Request(request.scope, _limited(request.scope, request.receive))
+
+
 def _limited(scope: Scope, receive: Receive) -> Receive:
-    """The body, as long as it is not too large; a stream of lines has a limit for each line instead."""
-    kind = next((value for name, value in scope["headers"] if name == b"content-type"), b"")
-    if kind.split(b";")[0].strip().lower() == b"application/x-ndjson":
-        return receive
     length = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
     if length.isdigit() and int(length) > MAX_BYTES:
         raise TooLarge(f"the body has more than {MAX_BYTES} bytes")
@@ -221,6 +239,21 @@ def _limited(scope: Scope, receive: Receive) -> Receive:
         return message
 
     return counted
+
+
+def the_one(headers: Headers, name: str) -> str:
+    """A header that decides something; empty where it stands twice: whoever passed the call on may have gone by the
+    other one."""
+    found = headers.getlist(name)
+    return found[0] if len(found) == 1 else ""
+
+
+def _place_of(origin: str) -> str:
+    """The host of an origin, with its port; empty where it has none or is no origin."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return ""
 
 
 def _name(host: str) -> str:

@@ -81,9 +81,10 @@ async def _take(service: Service, source: str, event: events.Event) -> None:
     except TimeoutError:
         log.error("an event was not committed in time", extra=told)
         raise NotReady("it is not taken in yet; tell it once more", after=5) from None
-    except Refused as error:
+    except (Refused, Conflict) as error:
+        # It would be the same however often it is told: the text cannot be kept, or the conversation is closed.
         log.warning("an event was not taken in", extra={**told, "code": error.code})
-    except (Conflict, PortError, JournalRefused) as error:
+    except (PortError, JournalRefused) as error:
         log.warning("an event was not taken in", extra={**told, "code": error.code})
         raise NotReady("it cannot be taken in at the moment; tell it once more", after=60) from None
     else:

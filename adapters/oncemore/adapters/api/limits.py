@@ -37,11 +37,6 @@ class Buckets:
             self._filled.popitem(last=False)
         return None
 
-    def empty(self, name: str) -> int | None:
-        """As `take`, and takes none."""
-        level = self._level(name, self._clock())
-        return None if level >= 1 else self._seconds(level)
-
     def _level(self, name: str, now: float) -> float:
         known = self._filled.get(name)
         return self._size if known is None else known[0] + (now - known[1]) * self._rate

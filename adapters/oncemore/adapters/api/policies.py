@@ -54,7 +54,7 @@ def reading(service: Service) -> APIRouter:
     async def list_policies(call: Request) -> Response:
         """The policies in force."""
         rules = service.rules
-        at = await service.read(lambda: levels.current(rules.names, service.clock()))
+        at = await service.read(lambda: levels.current(rules.names, service.house.journal.now().ms))
         listed = [_told(policy, at[policy.name]) for policy in rules.policies]
         return tagged(call, {"digest": rules.digest, "policies": listed})
 
@@ -68,7 +68,7 @@ def reading(service: Service) -> APIRouter:
         found = next((one for one in service.rules.policies if one.name == policy), None)
         if found is None:
             raise NotFound(f"there is no policy {policy}")
-        at = await service.read(lambda: levels.current([policy], service.clock()))
+        at = await service.read(lambda: levels.current([policy], service.house.journal.now().ms))
         return tagged(call, _whole(found, at[policy]))
 
     @router.get("/v1/facts", response_model=None, responses={200: {"model": FactList}, **UNCHANGED, **problems()})

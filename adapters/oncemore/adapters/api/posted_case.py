@@ -29,8 +29,16 @@ SOURCE: Final = "posted"
 MAX_BYTES: Final = 64 * 1024
 """Of one case; the whole vocabulary takes a twentieth of it."""
 
+_NONE: Final[list[str]] = []
+
+_LONGEST: Final = 64
+"""Characters of a time or a span that is taken at once; what is longer is read, and not remembered."""
+
 _KEYS: Final = frozenset({"now", "facts", "missing", "waiting_since"})
 """What a body has that is taken at once."""
+
+_PAIR = re.compile(r"\\\\|\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})")
+"""A character in two escapes, which the reader of files does not take for one; or a backslash of the text."""
 
 _STEP = re.compile(r"\.([^.\[]+)|\[\"(.*?)\"\]|\[(\d+)\]")
 
@@ -57,8 +65,8 @@ def _at_once(value: Any, now: int) -> Case | None:
     try:
         moment = _moment(value.get("now"), now)
         waiting = _moment(value.get("waiting_since"), moment)
-        missing, facts = value.get("missing", ()), value.get("facts", {})
-        if type(facts) is not dict or (missing and (len(set(missing)) != len(missing) or type(missing) is not list)):
+        missing, facts = value.get("missing", _NONE), value.get("facts", {})
+        if type(facts) is not dict or type(missing) is not list or (missing and len(set(missing)) != len(missing)):
             return None
         evidence = Evidence(SOURCE, moment)
         readings = {name: Reading("known", _TAKES[name](raw), evidence) for name, raw in facts.items()}
@@ -72,9 +80,13 @@ def _at_once(value: Any, now: int) -> Case | None:
 def _moment(written: Any, default: int) -> int:
     if written is None:
         return default
-    if type(written) is not str:
+    return _time(_short(written))
+
+
+def _short(written: Any) -> str:
+    if type(written) is not str or len(written) > _LONGEST:
         raise ValueError
-    return _time(written)
+    return written
 
 
 @lru_cache(maxsize=1_024)
@@ -93,7 +105,7 @@ def _taker(fact: Fact) -> Callable[[Any], Value]:
     if fact.type == "enum":
         return {name: name for name in fact.values if name != "unknown"}.__getitem__
     if fact.type == "duration":
-        return _span
+        return lambda raw: _span(_short(raw))
 
     def truth(raw: Any) -> bool:
         if raw is True or raw is False:
@@ -114,7 +126,7 @@ _TAKES: Final[Mapping[str, Callable[[Any], Value]]] = {name: _taker(fact) for na
 def _read(value: Any, now: int, under: str) -> Case:
     if type(value) is not dict:
         raise NotValid("a case is an object", [Mistake("R203", "an object with `facts` is wanted here", under)])
-    raw = json.dumps(value).encode()
+    raw = _PAIR.sub(_character, json.dumps(value)).encode()
     if len(raw) > MAX_BYTES:
         raise TooLarge(f"a case has at most {MAX_BYTES} bytes")
     try:
@@ -130,6 +142,10 @@ def _read(value: Any, now: int, under: str) -> Case:
             for name, one in case.readings.items()
         },
     )
+
+
+def _character(found: re.Match[str]) -> str:
+    return found[0] if found[1] is None else str(json.loads(f'"{found[0]}"'))
 
 
 def _told(mistakes: list[Mistake]) -> str:

@@ -24,6 +24,7 @@ STATUS: Final = {
     "E201": 503,
     "E202": 409, "E203": 409,
     "E204": 404,
+    "E206": 503,
     "E301": 503, "E302": 503,
     "E303": 409,
 }  # fmt: skip
@@ -123,6 +124,7 @@ def _spoken(error: Exception) -> str:
         "E103": "the policies cannot be used",
         "E104": "this decision can no longer be shown: what it was judged by is not kept",
         "E201": "the journal cannot be written at the moment",
+        "E206": "the journal was interrupted; whether this was written is not known, so look before you do it again",
         "E301": "what it depends on cannot be read at the moment",
         "E302": "somebody else holds what it needs",
     }

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from anyio import to_thread
 
-from oncemore.adapters.api.keys import Keys, pepper, pepper_file
+from oncemore.adapters.api.keys import Key, Keys, pepper, pepper_file
 from oncemore.adapters.api.working import Work
 from oncemore.adapters.wiring import House
 from oncemore.engine.errors import JournalRefused
@@ -64,6 +64,16 @@ class Service:
         """Write something that nobody waits for, and that is no loss where nothing can be written."""
         with suppress(JournalRefused):
             self._commits.submit(work)
+
+    async def know_keys(self) -> None:
+        """What is known of the keys is not old."""
+        if self.keys.stale:
+            await self.read(self.keys.refresh)
+
+    async def opens(self, key: Key) -> bool:
+        """Whether a key that opened a long call still opens anything."""
+        await self.know_keys()
+        return self.keys.current(key.id) is not None
 
     async def read(self, work: Callable[[], Result]) -> Result:
         """What `work` reads of the journal, all of it of one moment, in a thread that is connected to it."""

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Final
+from typing import Any, Final
 
 import uvicorn
 
@@ -19,6 +19,9 @@ from oncemore.adapters.api.working import Work
 from oncemore.engine.context import Context
 from oncemore.engine.reloading import PolicyWatch
 from oncemore.engine.worker import Worker
+
+HEAD_BYTES: Final = 64 * 1024
+"""Of a call's first line and headers, or of what stands around the pieces of its body."""
 
 GRACE_SECONDS: Final = 10
 """How long calls that are being answered may take once the service stops."""
@@ -61,6 +64,7 @@ def server_of(service: Service) -> uvicorn.Server:
     return _Server(
         uvicorn.Config(
             application(service),
+            http=_protocol(),
             lifespan="off",
             ws="none",
             log_config=None,
@@ -92,6 +96,38 @@ def first_key(service: Service) -> str | None:
         return None
     _, token = service.keys.add("first", SCOPES)
     return token
+
+
+def _protocol() -> Any:
+    """What reads calls: httptools, where it is installed, with a limit for heads, which it lacks."""
+    try:
+        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+    except ImportError:
+        return "h11"
+
+    class Bounded(HttpToolsProtocol):
+        kept = 0
+        """Bytes that came since the last that had a use: they are kept until a head is whole."""
+
+        def data_received(self, data: bytes) -> None:
+            self.kept += len(data)
+            super().data_received(data)
+            if self.kept > HEAD_BYTES and not self.transport.is_closing():
+                self.send_400_response("The head of the call is too large.")
+
+        def on_headers_complete(self) -> None:
+            self.kept = 0
+            super().on_headers_complete()
+
+        def on_body(self, body: bytes) -> None:
+            self.kept = 0
+            super().on_body(body)
+
+        def on_message_complete(self) -> None:
+            self.kept = 0
+            super().on_message_complete()
+
+    return Bounded
 
 
 class _Server(uvicorn.Server):

@@ -15,7 +15,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict
 from starlette.datastructures import QueryParams
 
-from oncemore.adapters.api.doors import reach
+from oncemore.adapters.api.doors import reach, the_one
 from oncemore.adapters.api.keys import Scope
 from oncemore.adapters.api.problems import parameter
 from oncemore.adapters.api.strict_json import load, pointer
@@ -30,14 +30,18 @@ class Body(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
+def content_type(request: Request) -> str:
+    """What the body is said to be, without its parameters."""
+    return the_one(request.headers, "content-type").split(";")[0].strip().lower()
+
+
 def json_type(request: Request) -> None:
     """Refuse every content type but JSON.
 
     Raises:
         OtherType: it is another.
     """
-    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
-    if kind != "application/json":
+    if content_type(request) != "application/json":
         raise OtherType("send the body as `Content-Type: application/json`")
 
 

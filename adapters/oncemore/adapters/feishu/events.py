@@ -175,7 +175,10 @@ def classify(event: Event, known_digest: str | None) -> Literal["new", "same", "
 def _incoming(whole: Mapping[str, Any], app_id: str, verification_token: str) -> Incoming:
     if whole.get("type") == "url_verification":
         _check_token(whole, verification_token)
-        return Challenge(text(whole, "challenge"))
+        challenge = text(whole, "challenge")
+        if not challenge.isascii():
+            raise Malformed("challenge is not one that can be sent back")
+        return Challenge(challenge)
     if whole.get("schema") != "2.0":
         raise Malformed("its schema is not 2.0")
     header = mapping(whole.get("header"), "header")

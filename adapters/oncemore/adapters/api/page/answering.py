@@ -40,7 +40,7 @@ class Answers:
     def __init__(self, service: Service) -> None:
         self.service = service
         self.pages = Pages()
-        self.sessions = Sessions(service.keys, service.clock)
+        self.sessions = Sessions(service.keys, service.keys.now)
 
     async def live(self, request: Request, name: str, look: Look, **view: Any) -> Response:
         """A page with a part that its browser asks for again and again."""
@@ -125,13 +125,8 @@ class Answers:
 
     async def visitor(self, request: Request) -> Visitor | None:
         """Who asks; None for somebody who has not come in."""
-        await self.know_keys()
+        await self.service.know_keys()
         return self.sessions.visitor(request)
-
-    async def know_keys(self) -> None:
-        """What is known of the keys is not old."""
-        if self.service.keys.stale:
-            await self.service.read(self.service.keys.refresh)
 
     async def done(
         self,

@@ -7,6 +7,8 @@ from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
+from oncemore.adapters.api.strict_routes import content_type
+
 MAX_BYTES: Final = 64 * 1024
 MAX_FIELDS: Final = 16
 TYPE: Final = "application/x-www-form-urlencoded"
@@ -22,7 +24,7 @@ async def read(request: Request) -> dict[str, str]:
     Raises:
         BadForm: another content type, too long, not UTF-8, or a field twice.
     """
-    if request.headers.get("content-type", "").split(";")[0].strip().lower() != TYPE:
+    if content_type(request) != TYPE:
         raise BadForm
     body = b""
     async for part in request.stream():

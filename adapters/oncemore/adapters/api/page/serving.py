@@ -72,12 +72,11 @@ class Page(Answers):
         if not self.sessions.at_the_door(request, fields.get("token", "")):
             return self._door(request, inside, "login.again", 403)
         address = "" if request.client is None else request.client.host
-        if self._failures.empty(address) is not None:
-            return self._door(request, inside, "login.many", 429)
-        await self.know_keys()
+        await self.service.know_keys()
         key = self.service.keys.check(fields.get("key", "").strip())
         if key is None:
-            self._failures.take(address)
+            if self._failures.take(address) is not None:
+                return self._door(request, inside, "login.many", 429)
             return self._door(request, inside, "login.wrong", 403)
         if "read" not in key.scopes:
             return self._door(request, inside, "login.unreadable", 403)

@@ -99,5 +99,6 @@ class Sessions:
 
 
 def _set(request: Request, response: Response, name: str, value: str, seconds: int) -> None:
-    secure = request.url.scheme == "https"
+    # A proxy ends TLS before us; the browser says itself by which scheme the form came to it.
+    secure = "https" in (request.url.scheme, request.headers.get("origin", "").partition(":")[0])
     response.set_cookie(name, value, max_age=seconds, httponly=True, samesite="strict", secure=secure)

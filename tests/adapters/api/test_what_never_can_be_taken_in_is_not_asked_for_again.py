@@ -1,0 +1,38 @@
+"""An event whose message can never be taken in is answered as told: telling it once more would change nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.adapters.api.conftest import Clock, opened, rows
+from tests.adapters.api.test_lark_tells_of_messages import ANN, CHAT, NAMES, Told, configuration
+from tests.adapters.feishu.fake import FakeLark
+
+from oncemore.engine.intake import MESSAGE_LENGTH
+
+
+@pytest.fixture
+def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Told]:
+    for name, value in NAMES.items():
+        monkeypatch.setenv(name, value)
+    clock = Clock()
+    with FakeLark(clock) as lark, opened(tmp_path, configuration(lark.base_url), clock) as world:
+        yield Told(world, lark)
+
+
+@pytest.mark.parametrize("text", ["", " ", "a\0b", "\ud800", "x" * (MESSAGE_LENGTH + 1), "/stop\0", "/stop \ud800"])
+def test_a_text_that_cannot_be_kept_is_answered_and_leaves_no_row(told: Told, text: str) -> None:
+    plain = json.loads(told.lark.event(told.lark.post(CHAT, ANN, "Please."), "e-1"))
+    plain["event"]["message"]["content"] = json.dumps({"text": text})
+    before = rows()
+    answer = told.tell(told.seal(json.dumps(plain).encode()))
+    assert (answer.status_code, answer.json()) == (200, {})
+    assert rows() == before
+
+
+def test_a_challenge_that_cannot_be_sent_back_is_not_believed(told: Told) -> None:
+    plain = {"type": "url_verification", "token": FakeLark.verification_token, "challenge": "\ud800"}
+    assert told.tell(told.seal(json.dumps(plain).encode()), {}).status_code == 403
