@@ -115,7 +115,7 @@ def keys() -> None:
     """Make, list and revoke keys to the service.
 
     A key has one or more scopes: `read` what is kept; `decide` posted cases; `act`: post messages, stop, release, keep
-    posted decisions; `admin`: change levels.
+    posted decisions, on the page act on advice too; `admin`: change levels, on the page the breaker too.
     """
 
 
