@@ -85,7 +85,10 @@ class PolicyWatch:
                 self._used = before
                 return False
             self.rules.trouble = f"{getattr(error, 'code', 'OSError')}: {str(error).strip()}"
-            log.error("the policies were changed and cannot be used; the last good ones stay in force")
+            log.error(
+                "the policies were changed and cannot be used; the last good ones stay in force; "
+                "`oncemore check` says why"
+            )
             return False
         if content_digest([self._folder]) != content:
             # It was written to meanwhile: what was loaded may be half of it.

@@ -89,6 +89,7 @@ def test_one_policy_can_be_asked_alone(world: World) -> None:
     assert [one["policy"]["name"] for one in answered["decisions"]] == [CONTINUE]
     unknown = world.post("/v1/decide?policy=none", firing())
     assert (unknown.status_code, unknown.json()["code"]) == (404, "E204")
+    assert unknown.json()["detail"] == "there is no policy none"
 
 
 def test_policies_compete_by_their_levels_when_that_is_asked(world: World) -> None:

@@ -103,3 +103,41 @@ def test_every_body_is_what_its_route_takes(world: World, path: str, body: objec
     assert (problem["code"], problem["type"], problem["status"]) == ("A202", "/errors/A202", 422)
     assert pointer in [one["pointer"] for one in problem["errors"]]
     assert rows() == before
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "said"),
+    [
+        ("/v1/requests", {"workspace": "notes", "text": ""}, "at least 1 long"),
+        ("/v1/requests", {"workspace": "notes", "text": "  "}, "not blanks alone"),
+        ("/v1/requests", {"workspace": "No", "text": "x"}, "an id is wanted here"),
+        ("/v1/requests", {"workspace": "notes", "text": "x", "message": "a b"}, "letters, digits and any of"),
+        ("/v1/levels", {"policy": "a", "level": "on", "why": "x"}, "one of 'off', 'shadow', 'advise' or 'enforce'"),
+        ("/v1/levels", {"policy": "a", "level": "off", "why": "x" * 1_001}, "at most 1000 characters"),
+        ("/v1/requests/r-nope/stop", {"why": "x"}, "such as r-0123456789ab"),
+    ],
+)
+def test_what_is_outside_of_what_is_allowed_is_said_in_our_words(
+    world: World, path: str, body: dict[str, str], said: str
+) -> None:
+    refused = world.post(path, body)
+    assert refused.status_code == 422
+    (mistake,) = refused.json()["errors"]
+    assert said in mistake["detail"]
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/v1/requests?limit=0", "a number from 1"),
+        ("/v1/requests?limit=201", "a number up to 200"),
+        ("/v1/requests?limit=x", "a whole number"),
+        ("/v1/requests?state=closed", "one of 'open', 'answered'"),
+        ("/v1/decisions/sha256:12", "the id of a decision"),
+    ],
+)
+def test_so_is_a_parameter(world: World, path: str, said: str) -> None:
+    refused = world.call("GET", path)
+    assert refused.status_code == 422
+    (mistake,) = refused.json()["errors"]
+    assert said in mistake["detail"]

@@ -98,6 +98,14 @@ def test_the_first_start_makes_a_key_and_says_it_once(home: Path) -> None:
         assert second.get("/v1/facts", key=first.key).status_code == 200
 
 
+def test_what_keeps_turns_from_running_is_said_at_the_start(home: Path) -> None:
+    with serving(home) as service:
+        assert service.get("/healthz", key="none").text == "ok\n"
+        _, errors = service.end()
+    (note,) = [line for line in errors.splitlines() if "no model can be reached yet" in line]
+    assert f"oncemore doctor --home {home}" in note
+
+
 def test_keys_are_made_and_revoked_beside_it(home: Path) -> None:
     with serving(home) as service:
         token = keys(home, "add", "metrics", "--scope", "read", "--until", "1h")

@@ -58,9 +58,10 @@ def test_an_edit_comes_into_force_as_a_set_of_its_own(desk: Desk) -> None:
     ]
 
 
-def test_what_does_not_load_leaves_the_last_good_set_and_is_told(desk: Desk) -> None:
+def test_what_does_not_load_leaves_the_last_good_set_and_is_told(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
     desk.file.write_text(desk.good.replace("turn.phase ==", "turn.phsae =="))
     assert not desk.later()
+    assert "`oncemore check` says why" in caplog.text
     assert desk.watch.rules is desk.first
     assert desk.first.trouble is not None
     assert desk.first.trouble.startswith("R001")

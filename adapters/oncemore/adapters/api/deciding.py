@@ -135,7 +135,7 @@ def _asked(request: Request, rules: Rulebook) -> _Asked:
     known_parameters(query, PARAMETERS)
     only = query.get("policy")
     if only is not None and only not in rules.names:
-        raise NotFound("there is no such policy here")
+        raise NotFound(f"there is no policy {only[:100]}")
     asked = _Asked(only, _flag(request, "levels"), _flag(request, "store"))
     if asked.store:
         reach(request, "act")

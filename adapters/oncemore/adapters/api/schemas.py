@@ -9,21 +9,27 @@ from pydantic import BaseModel, Field
 
 from oncemore.adapters.api.problems import MEDIA_TYPE
 
-Id = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]{0,63}$", description="A configured id.")]
+ID: Final = "^[a-z0-9][a-z0-9-]{0,63}$"
+MESSAGE_ID: Final = "^[A-Za-z0-9._:-]{1,128}$"
+REQUEST_ID: Final = "^r-[0-9a-f]{12}$"
+DECISION_ID: Final = "^(sha256:)?[0-9a-f]{12,64}$"
+NOT_BLANK: Final = r"\S"
+
+Id = Annotated[str, Field(pattern=ID, description="A configured id.")]
 MessageId = Annotated[
     str,
     Field(
-        pattern="^[A-Za-z0-9._:-]{1,128}$",
+        pattern=MESSAGE_ID,
         description="The sender's own id of the message; makes posting safe to repeat.",
     ),
 ]
-Why = Annotated[str, Field(min_length=1, max_length=1_000, pattern=r"\S", description="The reason; it is recorded.")]
-
-RequestId = Annotated[str, Path(pattern="^r-[0-9a-f]{12}$", description="A Request.")]
-DecisionId = Annotated[
-    str, Path(pattern="^(sha256:)?[0-9a-f]{12,64}$", description="A decision, or the beginning of its id.")
+Why = Annotated[
+    str, Field(min_length=1, max_length=1_000, pattern=NOT_BLANK, description="The reason; it is recorded.")
 ]
-IdInPath = Annotated[str, Path(pattern="^[a-z0-9][a-z0-9-]{0,63}$")]
+
+RequestId = Annotated[str, Path(pattern=REQUEST_ID, description="A Request.")]
+DecisionId = Annotated[str, Path(pattern=DECISION_ID, description="A decision, or the beginning of its id.")]
+IdInPath = Annotated[str, Path(pattern=ID)]
 Limit = Annotated[int, Query(ge=1, le=200, description="Most of them in one part.")]
 Cursor = Annotated[
     str | None, Query(min_length=1, max_length=200, description="`next` of the part before; left out for the first.")

@@ -18,6 +18,7 @@ from starlette.datastructures import QueryParams
 from oncemore.adapters.api.doors import reach, the_one
 from oncemore.adapters.api.keys import Scope
 from oncemore.adapters.api.problems import parameter
+from oncemore.adapters.api.schemas import DECISION_ID, ID, MESSAGE_ID, NOT_BLANK, REQUEST_ID
 from oncemore.adapters.api.strict_json import load, pointer
 from oncemore.adapters.errors import Mistake, NotValid, OtherType
 
@@ -112,7 +113,23 @@ _WORDS = {
     "dict_type": "an object is wanted here",
     "model_type": "an object is wanted here",
     "model_attributes_type": "an object is wanted here",
+    "literal_error": "one of {expected} is wanted here",
+    "string_too_short": "text is wanted here, at least {min_length} long",
+    "string_too_long": "at most {max_length} characters are taken here",
+    "greater_than_equal": "a number from {ge} is wanted here",
+    "less_than_equal": "a number up to {le} is wanted here",
+    "int_parsing": "a whole number is wanted here",
 }
+"""What is said for each kind of mistake that pydantic names, filled from what it tells of it."""
+
+_PATTERNS = {
+    NOT_BLANK: "text is wanted here, not blanks alone",
+    REQUEST_ID: "the id of a Request is wanted here, such as r-0123456789ab",
+    DECISION_ID: "the id of a decision is wanted here, or 12 or more of its digits 0-9 and a-f",
+    ID: "an id is wanted here: up to 64 of a-z, 0-9 and hyphens, without a hyphen in front",
+    MESSAGE_ID: "an id is wanted here: up to 128 letters, digits and any of . _ : -",
+}
+"""What is said where a text has not the form that is wanted."""
 
 
 def not_valid(errors: Iterable[Any]) -> NotValid:
@@ -126,7 +143,10 @@ def not_valid(errors: Iterable[Any]) -> NotValid:
 
 def _mistake(error: Any) -> Mistake:
     origin, *path = error["loc"]
-    detail = _WORDS.get(error["type"]) or str(error["msg"])
+    told = error.get("ctx", {})
+    detail = _WORDS[error["type"]].format_map(told) if error["type"] in _WORDS else str(error["msg"])
+    if error["type"] == "string_pattern_mismatch":
+        detail = _PATTERNS.get(told["pattern"], detail)
     if origin == "body":
         return Mistake(NotValid.code, detail, pointer=pointer(path))
     return Mistake(NotValid.code, detail, parameter=str(path[0]) if path else str(origin))

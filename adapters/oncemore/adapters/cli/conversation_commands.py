@@ -14,10 +14,10 @@ import click
 
 from oncemore.adapters.cli import output
 from oncemore.adapters.cli.choice import HOUSE_POLICIES, format_option, home_option, policies_option
-from oncemore.adapters.cli.house import entered, home_argument, reading_again_on_hangup, watched
+from oncemore.adapters.cli.house import entered, home_argument, note_what_lacks, reading_again_on_hangup, watched
 
 if TYPE_CHECKING:
-    from oncemore.adapters.wiring import House
+    pass
 
 
 @click.command()
@@ -46,7 +46,7 @@ def ask(workspace: str, text: str, lang: str, home: Path | None) -> None:
         if workspace not in known:
             raise NotFound(f"there is no workspace {workspace!r}{output.did_you_mean(workspace, known)}")
         output.say(house.ask(workspace, message, language=lang))
-        _note_what_lacks(house, home)
+        note_what_lacks(house, home)
 
 
 @click.command()
@@ -76,7 +76,7 @@ def work(once: bool, policies: Path | None, log: str, home: Path | None) -> None
     stop = threading.Event()
     with entered(home, worker=True) as house:
         watch = watched(house, policies)
-        _note_what_lacks(house, home)
+        note_what_lacks(house, home)
         progress = Progress(house.journal.now().ms, as_json=log == "json")
         poll, retention = house.configuration.worker.poll, house.retention()
         if not once:
@@ -151,14 +151,6 @@ def show(request: str, format_: str, home: Path | None) -> None:
             output.document(told)
         else:
             output.say(render(told))
-
-
-def _note_what_lacks(house: House, home: Path | None) -> None:
-    """Say before anything fails for it what is missing for Turns to run."""
-    from oncemore.adapters.cli.access import lacking
-
-    if (told := lacking(house.configuration, home_argument(home))) is not None:
-        output.note(told)
 
 
 @contextmanager

@@ -85,6 +85,7 @@ README = """\
     oncemore test                         # do they decide as their tests say?
     oncemore ask first "Write a summary." # a message to the workspace `first`; prints its Request
     oncemore work                         # answer it, and do once more what may be done once more
+    oncemore serve                        # the same with an API and a page, instead of `work`; prints a key once
     oncemore requests                     # what waits, what is held, and which command helps
     oncemore levels                       # policies begin at `shadow`: decided and recorded, nothing done
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from oncemore.adapters.cli import output
 from oncemore.adapters.cli.choice import choose
 
 if TYPE_CHECKING:
@@ -74,3 +75,11 @@ def home_argument(home: Path | None) -> str:
     import shlex
 
     return "" if home is None else f" --home {shlex.quote(str(home))}"
+
+
+def note_what_lacks(house: House, home: Path | None) -> None:
+    """Say before anything fails for it what is missing for Turns to run."""
+    from oncemore.adapters.cli.access import lacking
+
+    if (told := lacking(house.configuration, home_argument(home))) is not None:
+        output.note(told)

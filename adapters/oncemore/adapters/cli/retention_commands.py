@@ -21,7 +21,8 @@ def retention(older_than: str | None, drop: bool, format_: str, home: Path | Non
 
     Messages, answers, prompts and notices of Requests that ended so long ago lose their bodies; digests and lengths
     stay, and the history verifies as before. A worker does this by itself every hour where `retention:` stands in
-    oncemore.yaml. Nothing of an open Request is dropped.
+    oncemore.yaml. A text's last use is known to a day, so it goes up to a day later. Nothing of an open Request is
+    dropped.
 
     Exit codes: 0 counted or dropped; 2 usage, configuration.
     """

@@ -12,7 +12,7 @@ import click
 
 from oncemore.adapters.cli import output
 from oncemore.adapters.cli.choice import HOUSE_POLICIES, format_option, home_option, policies_option
-from oncemore.adapters.cli.house import entered, home_argument, reading_again_on_hangup, watched
+from oncemore.adapters.cli.house import entered, home_argument, note_what_lacks, reading_again_on_hangup, watched
 
 if TYPE_CHECKING:
     from oncemore.adapters.api.keys import Keys, Scope
@@ -74,6 +74,8 @@ def serve(
         metrics = Metrics(house.gauges, lambda: watch.rules.trouble)
         service.metrics = metrics.told
         _tell(house, first_key(service), listening.getsockname(), home, demo=demo)
+        if not demo:
+            note_what_lacks(house, home)
         stack.enter_context(logged())
         stack.enter_context(reading_again_on_hangup(watch))
         working = context(house, watch.rules, checkpoint, stack.enter_context(traced(metrics)))
@@ -113,7 +115,7 @@ def keys() -> None:
     """Make, list and revoke keys to the service.
 
     A key has one or more scopes: `read` what is kept; `decide` posted cases; `act`: post messages, stop, release, keep
-    posted decisions; `admin`: change levels.
+    posted decisions, act on advice; `admin`: change levels, on the page the breaker too.
 
     Exit codes: 0 done; 1 it cannot be; 2 usage, configuration, no such key.
     """
