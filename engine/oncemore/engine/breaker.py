@@ -57,7 +57,7 @@ def judge(limits: BreakerLimits, now: int) -> bool:
     if why is None:
         return False
     BreakerChange.insert(state="open", who="oncemore", why=why, at=now).execute()
-    log.error("the breaker opened")
+    log.error("the breaker opened: %s; `oncemore breaker` shows it", why)
     return True
 
 
@@ -66,11 +66,11 @@ def _too_often(limits: BreakerLimits, since: int, now: int) -> str | None:
     if limits.in_a_row is not None:
         last = [row.state for row in ended.order_by(Attempt.settled_at.desc()).limit(limits.in_a_row)]
         if len(last) == limits.in_a_row and all(state in BROKEN for state in last):
-            return f"{limits.in_a_row} recoveries in a row failed"
+            return "one recovery failed" if limits.in_a_row == 1 else f"{limits.in_a_row} recoveries in a row failed"
     if limits.per_hour is not None:
         failed = ended.where(Attempt.state.in_(BROKEN), Attempt.settled_at > now - HOUR).count()
         if failed >= limits.per_hour:
-            return f"{failed} recoveries failed within an hour"
+            return f"{'one recovery' if failed == 1 else f'{failed} recoveries'} failed within an hour"
     return None
 
 

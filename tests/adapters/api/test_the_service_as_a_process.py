@@ -119,6 +119,21 @@ def test_keys_are_made_and_revoked_beside_it(home: Path) -> None:
     assert "revoked" in keys(home, "list")
 
 
+def test_keys_whose_pepper_is_gone_are_said_to_open_nothing(home: Path) -> None:
+    keys(home, "add", "before", "--scope", "read")
+    (home / "data" / "pepper").unlink()
+    assert "before" in keys(home, "list") and not (home / "data" / "pepper").exists()
+    with serving(home) as service:
+        assert service.get("/healthz", key="none").text == "ok\n"
+        _, errors = service.end()
+    assert "the keys that the journal has open nothing here" in errors
+    (home / "data" / "pepper").unlink()
+    added = CliRunner().invoke(cli, ["keys", "add", "after", "--scope", "read", "--home", str(home)])
+    assert "the keys that the journal has open nothing here" in added.stderr
+    again = CliRunner().invoke(cli, ["keys", "add", "after", "--scope", "read", "--home", str(home)])
+    assert "nothing here" not in again.stderr
+
+
 def test_one_journal_has_one_worker(home: Path) -> None:
     with serving(home):
         done = CliRunner().invoke(cli, ["serve", "--home", str(home), "--port", "0"])

@@ -42,6 +42,21 @@ def test_it_opens_by_itself_and_says_why(broken: Office) -> None:
     assert (one.doing, one.gate, one.helps) == ("waits", f"{POLICY}: the breaker is open", "oncemore breaker")
 
 
+@pytest.mark.parametrize(
+    ("limit", "why"), [("in_a_row", "one recovery failed"), ("per_hour", "one recovery failed within an hour")]
+)
+def test_one_failure_is_enough_where_the_operator_says_so(
+    office: Office, caplog: pytest.LogCaptureFixture, limit: str, why: str
+) -> None:
+    office.opens(f"budgets: {{breaker: {{{limit}: 1}}}}\n")
+    office.w.plot.second = lambda request: Fail("http500")
+    office.backoff()
+    change = breaker.opened()
+    assert change is not None
+    assert change.why == why
+    assert f"the breaker opened: {why};" in caplog.text
+
+
 def test_closed_with_a_reason_it_lets_what_waited_begin_at_once(broken: Office) -> None:
     name = late(broken)
     broken.w.plot.second = lambda request: Say("Part two is written.")

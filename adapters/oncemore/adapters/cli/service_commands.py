@@ -68,6 +68,7 @@ def serve(
         configured = house.configuration.serve
         listening = listen(host or configured.host, configured.port if port is None else port)
         stack.callback(listening.close)
+        _note_a_new_pepper(house)
         service = Service(house, watch.rules)
         stack.callback(service.close)
         watch.told.append(service.replace_rules)
@@ -136,6 +137,7 @@ def add_key(name: str, scopes: tuple[Scope, ...], until: str | None, home: Path 
     Exit codes: 0 made; 1 not a name; 2 usage, configuration.
     """
     from oncemore.adapters import given_levels
+    from oncemore.adapters.api.keys import Keys, pepper, pepper_file
 
     with entered(home) as house:
         ends = None
@@ -144,7 +146,9 @@ def add_key(name: str, scopes: tuple[Scope, ...], until: str | None, home: Path 
                 ends = given_levels.ends(until, house.journal.now().ms)
             except ValueError as error:
                 raise click.UsageError(f"--until {error}") from None
-        key, token = _keys(house).add(name, scopes, expires_at=ends)
+        _note_a_new_pepper(house)
+        with_pepper = Keys(house.journal, pepper(pepper_file(house.configuration)), house.journal.clock)
+        key, token = with_pepper.add(name, scopes, expires_at=ends)
     output.note(f"key {key.id}; it is not shown again")
     output.say(token)
 
@@ -201,9 +205,22 @@ def revoke_key(key: str, home: Path | None) -> None:
 
 
 def _keys(house: House) -> Keys:
-    from oncemore.adapters.api.keys import Keys, pepper, pepper_file
+    """The keys, to be listed and revoked; no pepper is made for that."""
+    from oncemore.adapters.api.keys import Keys
 
-    return Keys(house.journal, pepper(pepper_file(house.configuration)), house.journal.clock)
+    return Keys(house.journal, b"", house.journal.clock)
+
+
+def _note_a_new_pepper(house: House) -> None:
+    """Say before it is made that keys of the journal open nothing here without the pepper that they were made under."""
+    from oncemore.adapters.api.keys import pepper_file
+
+    file, now = pepper_file(house.configuration), house.journal.now().ms
+    if not file.exists() and any(one.opens(now) for one in _keys(house).listed()):
+        output.note(
+            f"{file} was not here and is made anew: the keys that the journal has open nothing here; bring the file "
+            "back from where they were made, or make others: `oncemore keys add`"
+        )
 
 
 def _installed() -> None:
