@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.engine.evaluation.written import case, evaluator, gate, policy
 
+from oncemore.engine import smoke
 from oncemore.engine.errors import EngineUnavailable
 from oncemore.engine.smoke import PolicyRefused, publish, try_elsewhere
 from oncemore.rules.loading import load_policies
@@ -20,6 +21,23 @@ def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     """Another rules engine for the child alone: this process has loaded the real one."""
     (folder / "durable_rules_engine.py").write_text(text)
     monkeypatch.setenv("PYTHONPATH", str(folder))
+
+
+@pytest.fixture(autouse=True)
+def untried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was tried from this process yet."""
+    monkeypatch.setattr(smoke, "_passed", set())
+
+
+def test_what_passed_is_not_tried_again_and_anything_else_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    try_elsewhere(evaluator(policy(gate("is", "a.flag"))), LIMIT)
+    stand_in(
+        tmp_path, monkeypatch, "import os\nerror = ValueError\ndef __getattr__(name):\n    os.kill(os.getpid(), 11)\n"
+    )
+    try_elsewhere(evaluator(policy(gate("is", "a.flag"))), LIMIT)
+    for _ in range(2):
+        with pytest.raises(PolicyRefused):
+            try_elsewhere(evaluator(policy(gate("is", "a.done"))), LIMIT)
 
 
 def test_the_shipped_policies_are_good() -> None:
