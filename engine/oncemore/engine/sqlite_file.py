@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import peewee as pw
 
@@ -81,8 +82,7 @@ class SqliteFile:
         """One immediate transaction, or a part of the one that the thread is in."""
         with self._writing:
             outermost = not self.database.in_transaction()
-            connection = self.database.connection()  # type: ignore[no-untyped-call]
-            if not outermost and not connection.in_transaction:
+            if not outermost and not self._connection().in_transaction:
                 # On a full disk SQLite undoes the whole of it by itself; what came now would be kept on its own.
                 raise pw.OperationalError("the transaction was undone by the database")
             with self.database.atomic("IMMEDIATE"):
@@ -91,6 +91,10 @@ class SqliteFile:
                     raise pw.OperationalError(amiss)
 
     migrating = transaction
+
+    def _connection(self) -> Any:
+        """The calling thread's own."""
+        return self.database.connection()  # type: ignore[no-untyped-call]
 
     def refusal(self, error: pw.PeeweeException) -> JournalRefused | None:
         """What a failed unit of work is called; None for one that is a mistake of ours."""
