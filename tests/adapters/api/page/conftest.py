@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,7 +37,13 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Told:
 @pytest.fixture(scope="module")
 def served(world: Told, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The service over a copy of the world."""
-    copy = tmp_path_factory.mktemp("page") / "world"
+    with served_apart(world, tmp_path_factory.mktemp("page") / "world") as made:
+        yield made
+
+
+@contextmanager
+def served_apart(world: Told, copy: Path) -> Iterator[Served]:
+    """The service over a copy of the world that nobody else changes."""
     shutil.copytree(world.folder, copy, symlinks=True)
     configuration = copy / "oncemore.yaml"
     configuration.write_text(configuration.read_text().replace(str(world.folder), str(copy)))

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import Browser, expect
 from tests.adapters.api.page.browser import Served, window
-from tests.adapters.api.page.conftest import decision_of
+from tests.adapters.api.page.conftest import decision_of, served_apart
+from tests.adapters.api.page.world import Told
 
 from oncemore.engine.tables import Advice, BreakerChange, Delivery, Request
 
 
-@pytest.fixture(autouse=True)
-def offered(served: Served) -> None:
-    """The advice on the plan waits for an operator, whatever a test before made of it."""
-    journal = served.service.house.journal
-    with journal.connected(), journal.transaction():
-        rows = Advice.update(state="waiting", who=None, why=None, taken_at=None)
-        rows.where(Advice.request == served.told.requests["plans"]).execute()
-        Request.update(due_at=None).where(Request.id == served.told.requests["plans"]).execute()
+@pytest.fixture
+def served(world: Told, tmp_path: Path) -> Iterator[Served]:
+    """For each test a service of its own: what one decides would be decided for the next."""
+    with served_apart(world, tmp_path / "world") as made:
+        yield made
 
 
 def _taken(served: Served) -> tuple[str, str, str, bool]:
