@@ -73,6 +73,8 @@ class Session:
         self.folder = folder
         program = Path(sys.executable).parent
         self._environment = {
+            # A plugin that our own tests need, and that takes seconds to be imported.
+            "PYTEST_ADDOPTS": "-p no:schemathesis",
             "PATH": f"{program}{os.pathsep}{os.environ['PATH']}",
             "HOME": str(folder),
             "LANG": "C.UTF-8",
