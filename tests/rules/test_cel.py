@@ -13,7 +13,7 @@ from tests.oracle import evaluate
 
 from oncemore.rules.parsing import parse
 
-EVALUATIONS = 20_000
+EVALUATIONS = 10_000
 FACTS_PER_CONDITION = 8
 
 TYPES = {
