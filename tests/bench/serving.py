@@ -27,7 +27,7 @@ from socket import socket
 from typing import Any
 
 from tests.bench.peers import common_leaf, infix
-from tests.bench.subjects import TWELVE
+from tests.bench.subjects import TWELVE, nested
 from tests.engine.decision import shipped_case
 from tests.rules.policy_files import gate, policy
 
@@ -175,7 +175,7 @@ def _cerbos(folder: Path) -> Iterator[tuple[Target, Target]]:
             }
         )
     )
-    attributes = _nested(_of_the_twelve())
+    attributes = nested(_of_the_twelve())
 
     def body(count: int) -> str:
         resources = [
@@ -256,17 +256,6 @@ def _of_the_twelve() -> dict[str, Any]:
 def _written(facts: Mapping[str, Any]) -> dict[str, Any]:
     """As a facts file has them."""
     return {name: f"{value}ms" if FACTS[name].type == "duration" else value for name, value in facts.items()}
-
-
-def _nested(facts: Mapping[str, Any]) -> dict[str, Any]:
-    nested: dict[str, Any] = {}
-    for name, value in facts.items():
-        *path, last = name.split(".")
-        inner = nested
-        for part in path:
-            inner = inner.setdefault(part, {})
-        inner[last] = value
-    return nested
 
 
 # Processes ------------------------------------------------------------------------------------------------------------

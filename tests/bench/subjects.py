@@ -83,7 +83,7 @@ def _subject(name: str, policy: Policy, count: int) -> Subject:
         anew,
         (("when", policy.when), *((gate.id, gate.condition) for gate in plan.gates)),
         tuple(Case(shipped_case.NOW, shipped_case.readings(known)) for known in facts),
-        tuple(_nested(known) for known in facts),
+        tuple(nested(known) for known in facts),
     )
 
 
@@ -101,12 +101,13 @@ def _facts(rng: random.Random, names: tuple[str, ...]) -> dict[str, Value]:
     return known
 
 
-def _nested(facts: Mapping[str, Value]) -> dict[str, Any]:
-    nested: dict[str, Any] = {}
+def nested(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Facts as the other engines take them: a map for each dot of their names."""
+    whole: dict[str, Any] = {}
     for name, value in facts.items():
         *path, last = name.split(".")
-        inner = nested
+        inner = whole
         for part in path:
             inner = inner.setdefault(part, {})
         inner[last] = value
-    return nested
+    return whole

@@ -162,14 +162,15 @@ class Session:
 
     def run(self, case: Case) -> Fired:
         """What the engine says of the case, asked unless it has said so of another one of its cell."""
+        if not self._keep:
+            return self._asked(case)
         cell = self._cell(case)
         found = self._kept.get(cell)
         if found is None:
             found = self._asked(case)
             if len(self._kept) >= self._keep:
                 self._kept.clear()
-            if self._keep:
-                self._kept[cell] = found
+            self._kept[cell] = found
         return found
 
     def _asked(self, case: Case) -> Fired:
