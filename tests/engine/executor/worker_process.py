@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import select
 import signal
 import time
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -75,15 +77,36 @@ class WorkerProcess:
         return self._process.pid
 
     def kill(self) -> None:
-        """End it with SIGKILL, wherever it is, and wait until it is gone."""
+        """End it with SIGKILL, wherever it is, and wait until it is gone, and the programs that it had started.
+
+        These end by themselves once nobody reads them any more, which takes them a moment on a busy machine; until
+        then they hold their threads.
+        """
+        programs = []
         if self._process.is_alive():
+            programs = _programs(self.pid)
             os.kill(self.pid, signal.SIGKILL)
         self.join()
+        for program in programs:
+            ended, _, _ = select.select([program], [], [], PATIENCE)
+            os.close(program)
+            assert ended, "a program outlives the worker that had started it"
 
     def join(self) -> None:
         """Wait until it is gone."""
         self._process.join()
         self._told.close()
+
+
+def _programs(parent: int) -> list[int]:
+    """A descriptor of each child of a process, which can be read once that child has ended."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        with suppress(ValueError, OSError):
+            _, _, told = (folder / "stat").read_text().rpartition(")")
+            if int(told.split()[1]) == parent:
+                found.append(os.pidfd_open(int(folder.name)))
+    return found
 
 
 def _work(
