@@ -28,6 +28,12 @@ SETTINGS = {
     "idle_in_transaction_session_timeout": "60s",
 }
 
+CONNECTIONS = 16
+"""Most of one process at once; a server gives a hundred to all of them where nothing else is configured."""
+
+CONNECTION_WAIT = 10
+"""Seconds that a thread waits for one of them to come free."""
+
 MIGRATING = 0x6F6E63656D6F7265
 """The advisory lock around migrations; the number spells the program's name."""
 
@@ -240,10 +246,18 @@ def _database(url: str, own: OfThread) -> Any:
         raise JournalRefused(
             "a journal on PostgreSQL needs psycopg, which is not installed: pip install 'oncemore[postgres]'"
         ) from None
-    from playhouse.pool import PooledPostgresqlDatabase
+    from playhouse.pool import MaxConnectionsExceeded, PooledPostgresqlDatabase
 
     class Fenced(PooledPostgresqlDatabase):  # type: ignore[misc]
         """A pool whose transactions prove the thread's lease before anything else."""
+
+        def connect(self, reuse_if_open: bool = False) -> bool:
+            try:
+                return bool(super().connect(reuse_if_open))
+            except MaxConnectionsExceeded:
+                raise pw.OperationalError(
+                    f"all {CONNECTIONS} connections of this process were in use for {CONNECTION_WAIT} s"
+                ) from None
 
         def begin(self, isolation_level: str | None = None) -> None:
             super().begin(isolation_level)
@@ -272,7 +286,8 @@ def _database(url: str, own: OfThread) -> Any:
         prefer_psycopg3=True,
         encoding="utf8",
         isolation_level="READ COMMITTED",
-        max_connections=0,
+        max_connections=CONNECTIONS,
+        timeout=CONNECTION_WAIT,
         stale_timeout=300,
         autoconnect=False,
         **told,
