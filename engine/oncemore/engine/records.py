@@ -86,12 +86,17 @@ def written(stored: bytes, plans: Mapping[str, Plan], facts: Mapping[str, FactTy
     fired = {name: _fired(plans, entry) for name, entry in policies.items()}
     until = {name: entry["until"] for name, entry in policies.items()}
     status = record_text.StoredCase(kept["case"], facts).status
-    return settled(stored, settle(fired, status, kept["levels"], until).verdicts, facts)
+    return settled(stored, kept, settle(fired, status, kept["levels"], until).verdicts, facts)
 
 
-def settled(stored: bytes, verdicts: Mapping[str, Verdict], facts: Mapping[str, FactType]) -> list[str]:
-    """As `written`, of a pass whose outcomes are at hand, as they are when it was just made."""
-    kept = json.loads(stored)
+def settled(
+    stored: bytes, kept: Mapping[str, Any], verdicts: Mapping[str, Verdict], facts: Mapping[str, FactType]
+) -> list[str]:
+    """As `written`, of a pass whose outcomes are at hand, as they are when it was just made.
+
+    Args:
+        kept: what `stored` says.
+    """
     case = record_text.StoredCase(kept["case"], facts)
     identity = hashlib.sha256(b'{"pass":' + stored + b',"policy":"')
     records = []

@@ -13,10 +13,10 @@ from typing import Any
 
 import httpx
 import pytest
-from fastapi import FastAPI
 
 from oncemore.adapters import wiring
 from oncemore.adapters.api.app import application
+from oncemore.adapters.api.doors import Doors
 from oncemore.adapters.api.keys import SCOPES, Scope
 from oncemore.adapters.api.service import Service
 from oncemore.adapters.api.serving import listen, server_of
@@ -59,7 +59,7 @@ class World:
     """
 
     service: Service
-    app: FastAPI
+    app: Doors
     clock: Clock
     tokens: dict[str, str] = field(default_factory=dict)
 

@@ -33,11 +33,22 @@ from oncemore.engine.errors import OncemoreError
 from oncemore.rules.errors import RulesError
 
 
-def application(service: Service, ticks: Callable[[], float] = time.monotonic) -> FastAPI:
-    """The whole application: the API, and the page below `/`.
+def application(service: Service, ticks: Callable[[], float] = time.monotonic) -> Doors:
+    """The whole application: the API, and the page below `/`, behind their doors.
 
     Args:
         ticks: seconds, never backwards; what limits count in.
+
+    Raises:
+        ConfigurationRefused: a Source's events could not be believed.
+    """
+    asked_often = deciding.routes(service)
+    straight = {one.path: one for one in asked_often}
+    return Doors(routed(service), service, straight, streamed=(deciding.BATCH,), ticks=ticks)
+
+
+def routed(service: Service) -> FastAPI:
+    """Every route, without the doors before them.
 
     Raises:
         ConfigurationRefused: a Source's events could not be believed.
@@ -55,17 +66,10 @@ def application(service: Service, ticks: Callable[[], float] = time.monotonic) -
             CallRefused: _refused,
             OncemoreError: _refused,
             RulesError: _refused,
+            Exception: _refused,
         },
     )
-    asked_often = deciding.routes(service)
-    app.add_middleware(
-        Doors,
-        service=service,
-        straight={one.path: one for one in asked_often},
-        streamed=(deciding.BATCH,),
-        ticks=ticks,
-    )
-    app.router.routes.extend(asked_often)
+    app.router.routes.extend(deciding.routes(service))
     app.router.routes.extend(events.routes(service))
     for router in (
         health.public(),

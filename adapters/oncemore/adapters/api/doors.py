@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -86,11 +87,14 @@ class Doors:
         state: dict[str, Any] = scope.setdefault("state", {})
         try:
             await self._admit(scope, state)
-            route = self._straight.get(scope["path"]) if scope["method"] == "POST" else None
-            if route is not None:
-                scope["route"] = route
             limited = receive if scope["path"] in self._streamed else _limited(scope, receive)
-            await (self._app if route is None else route.app)(scope, limited, answer.send)
+            route = self._straight.get(scope["path"]) if scope["method"] == "POST" else None
+            if route is None:
+                await self._app(scope, limited, answer.send)
+            else:
+                scope["route"] = route
+                answered: Response = await route.endpoint(Request(scope, limited))
+                await answered(scope, limited, answer.send)
         except (CallRefused, NotFound) as refused:
             await self._refuse(refused, answer, scope, receive)
         except ClientDisconnect:
@@ -157,7 +161,7 @@ class Doors:
     async def _refuse(self, error: Exception, answer: _Answer, scope: Scope, receive: Receive) -> None:
         if not answer.status:
             await refusal(error)(scope, receive, answer.send)
-        elif not isinstance(error, (CallRefused, NotFound)):
+        elif not answer.whole and not isinstance(error, (CallRefused, NotFound)):
             raise ConnectionAbortedError("the answer had begun")  # the server closes the connection
 
     def _tell(self, scope: Scope, state: dict[str, Any], status: int, begun: float) -> None:
@@ -184,6 +188,7 @@ class _Answer:
     def __init__(self, send: Send) -> None:
         self._send = send
         self.status = 0
+        self.whole = False
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -192,6 +197,8 @@ class _Answer:
             said = {name for name, _ in headers}
             headers += [(name, value) for name, value in HEADERS.items() if name not in said]
             message = {**message, "headers": headers}
+        else:
+            self.whole = not message.get("more_body", False)
         await self._send(message)
 
 

@@ -158,6 +158,11 @@ class Keys:
         """Whether `refresh` is due."""
         return self._read_at is None or not 0 <= self._clock() - self._read_at < REFRESH_MS
 
+    @property
+    def ageing(self) -> bool:
+        """Whether `refresh` will be due soon."""
+        return self._read_at is None or not 0 <= self._clock() - self._read_at < REFRESH_MS / 2
+
     def check(self, token: str) -> Key | None:
         """The key of a token; None when it opens nothing, for whatever reason."""
         found = _TOKEN.fullmatch(token)
