@@ -81,7 +81,7 @@ def deciding(service: Service) -> APIRouter:
     router = APIRouter(route_class=for_scope("decide"), tags=["decisions"])
 
     @router.post(
-        "/access/v1/evaluation", response_model=None, responses={200: {"model": Answer}, **problems(400, 413, 415)}
+        "/access/v1/evaluation", response_model=None, responses={200: {"model": Answer}, **problems(400, 408, 413, 415)}
     )
     async def evaluate(body: Evaluation) -> Response:
         """Whether the rules fire for an action on the case in `context`."""

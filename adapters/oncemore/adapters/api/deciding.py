@@ -109,9 +109,9 @@ class _WhileReading(StreamingResponse):
 
 
 def keep(rules: Rulebook, judged: Pass, poster: str, now: int) -> None:
-    """Store a posted case with its decisions; the same ones again are there already. Inside a transaction."""
+    """Store a posted case with its decisions; the same ones again are kept from now on. Inside a transaction."""
     one_at_a_time(f"posted\0{judged.digest}")
-    if PostedPass.select().where(PostedPass.id == judged.digest).exists():
+    if PostedPass.update(at=now).where(PostedPass.id == judged.digest).execute():
         return
     for digest, body in rules.bundles.items():
         if not Bundle.select().where(Bundle.digest == digest).exists():

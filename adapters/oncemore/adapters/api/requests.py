@@ -109,7 +109,7 @@ def reading(service: Service) -> APIRouter:
 def acting(service: Service) -> APIRouter:
     """What a key for `act` opens."""
     router = APIRouter(route_class=for_scope("act"), tags=["requests"])
-    refusals = problems(400, 404, 409, 413, 415)
+    refusals = problems(400, 404, 408, 409, 413, 415)
 
     @router.post(
         "/v1/requests",

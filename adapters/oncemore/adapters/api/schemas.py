@@ -48,6 +48,7 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
         403: "The key is not for this, or Host or Origin are not configured.",
         404: "There is no such thing.",
         405: "That method is not one of this address.",
+        408: "The body did not come whole in time.",
         409: "It cannot be done as things stand; nothing was changed.",
         410: "It can no longer be shown.",
         413: "The body is too large.",

@@ -14,6 +14,7 @@ import uvicorn
 
 from oncemore.adapters.api.app import application
 from oncemore.adapters.api.keys import SCOPES
+from oncemore.adapters.api.patience import Patient, patient_h11
 from oncemore.adapters.api.service import Service
 from oncemore.adapters.api.working import Work
 from oncemore.engine.context import Context
@@ -64,7 +65,7 @@ def server_of(service: Service) -> uvicorn.Server:
     return _Server(
         uvicorn.Config(
             application(service),
-            http=_protocol(),
+            http=_protocol(service.house.configuration.serve.read_timeout / 1_000),
             lifespan="off",
             ws="none",
             log_config=None,
@@ -98,16 +99,28 @@ def first_key(service: Service) -> str | None:
     return token
 
 
-def _protocol() -> Any:
-    """What reads calls: httptools, where it is installed, with a limit for heads, which it lacks."""
+def _protocol(within: float) -> Any:
+    """What reads calls, each within so many seconds: httptools, where it is installed, with a limit for heads, which it
+    lacks."""
     try:
         from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
     except ImportError:
-        return "h11"
+        return patient_h11(within)
 
-    class Bounded(HttpToolsProtocol):
+    class Bounded(Patient, HttpToolsProtocol):
+        seconds = within
+        coming = False
+        """A call has begun and is not whole."""
+
         kept = 0
         """Bytes that came since the last that had a use: they are kept until a head is whole."""
+
+        def whole(self) -> bool:
+            return not self.coming
+
+        def on_message_begin(self) -> None:
+            self.coming = True
+            super().on_message_begin()
 
         def data_received(self, data: bytes) -> None:
             self.kept += len(data)
@@ -125,6 +138,7 @@ def _protocol() -> Any:
 
         def on_message_complete(self) -> None:
             self.kept = 0
+            self.coming = False
             super().on_message_complete()
 
     return Bounded
