@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from oncemore.adapters.api import (
     authzen,
+    breaker,
     conversations,
     deciding,
     decisions,
@@ -80,6 +81,8 @@ def routed(service: Service) -> FastAPI:
         decisions.reading(service),
         policies.reading(service),
         policies.changing(service),
+        breaker.reading(service),
+        breaker.changing(service),
         authzen.deciding(service),
         _described(app),
     ):

@@ -177,6 +177,31 @@ class LevelList(BaseModel):
     levels: list[LevelLine]
 
 
+class Breaker(BaseModel):
+    """Whether recoveries may begin."""
+
+    state: Literal["open", "closed"] = Field(description="`open`: no recovery begins.")
+    since: Time | None = Field(description="Null when it never opened.")
+    who: str | None = Field(description="`oncemore` when it opened by itself.")
+    why: str | None
+
+
+class Budget(BaseModel):
+    """One budget as it stands."""
+
+    budget: str = Field(description="`per_hour`, `per_owner:OWNER` or `in_flight:ROUTE`.")
+    used: int
+    limit: int
+    waiting: int = Field(description="Requests that wait for it.")
+
+
+class Allowances(BaseModel):
+    """How much may be done."""
+
+    breaker: Breaker
+    budgets: list[Budget] = Field(description="Those that have a limit.")
+
+
 class FactList(BaseModel):
     """The vocabulary."""
 
