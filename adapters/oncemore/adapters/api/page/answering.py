@@ -124,9 +124,12 @@ class Answers:
         return visitor, fields if good else None
 
     async def visitor(self, request: Request) -> Visitor | None:
-        """Who asks; None for somebody who has not come in."""
+        """Who asks; None for somebody who has not come in, or has left."""
         await self.service.know_keys()
-        return self.sessions.visitor(request)
+        found = self.sessions.visitor(request)
+        if found is None or await self.service.read(lambda: self.sessions.has_left(found)):
+            return None
+        return found
 
     async def done(
         self,

@@ -19,7 +19,7 @@ from oncemore.adapters.api.page.session import Visitor
 from oncemore.adapters.api.page.words import Language
 from oncemore.adapters.api.service import Service
 from oncemore.engine import advice, breaker, intake, levels
-from oncemore.engine.errors import Conflict, NotFound
+from oncemore.engine.errors import Conflict, NotFound, OncemoreError
 from oncemore.engine.tables import LevelChange
 
 
@@ -89,8 +89,12 @@ class Page(Answers):
         visitor, fields = await self.sent(request)
         if fields is None or visitor is None:
             return await self.forged(request, visitor)
+        try:
+            await self.service.write(lambda: self.sessions.end(visitor))
+        except OncemoreError:
+            return await self.problem(request, "failed", 503, visitor)
         response = to("/login")
-        self.sessions.end(visitor, response)
+        self.sessions.forget(response)
         return response
 
     def _door(self, request: Request, inside: str, wrong: str | None = None, status: int = 200) -> Response:
