@@ -197,7 +197,7 @@ def test_others_of_the_same_key_stay_when_one_signs_out(visitor: Client, served:
 def test_what_is_kept_of_who_signed_out_goes_when_no_cookie_could_come_alive(visitor: Client, served: Served) -> None:
     come_in(visitor, served, "read")
     visitor.post("/logout", data={"token": _token(visitor.get("/").text)})
-    later = served.told.now() + 25 * 60 * MINUTE
+    later = served.told.now() + 50 * 60 * MINUTE
     sessions = Sessions(served.service.keys, lambda: later)
     journal = served.service.house.journal
     with journal.connected():
