@@ -71,6 +71,10 @@ MAY_WORK = """select bool_and(has_table_privilege('request', needed))
     from unnest(array['select', 'insert', 'update']) as needed"""
 
 
+WORKERS = "select count(*) from worker where until > extract(epoch from clock_timestamp()) * 1000"
+"""How many said lately that they are there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     """What a look at a server found.
@@ -122,7 +126,7 @@ def _seen(database: Any) -> Seen:
         amiss = "permission denied for table request"
     workers = 0
     if made and not amiss and told("select to_regclass('worker') is not null"):
-        workers = told("select count(*) from worker where until > extract(epoch from clock_timestamp()) * 1000")
+        workers = told(WORKERS)
     return Seen(version.split()[0], made, amiss, workers)
 
 
@@ -162,6 +166,10 @@ class PostgresServer:
     def amiss(self) -> str | None:
         """Why the database may not be used any more; the server says so itself."""
         return None
+
+    def worked(self) -> bool:
+        """Whether a worker said lately that it is there."""
+        return bool(self.database.execute_sql(WORKERS).fetchone()[0])
 
     @contextmanager
     def private(self) -> Iterator[None]:

@@ -75,7 +75,7 @@ class RequestLine(BaseModel):
     since: Time
     gate: str | None = Field(description="What stops it.")
     until: Time | None = Field(description="When it is looked at again.")
-    helps: str = Field(description="The command that says more or gets it going.")
+    helps: str = Field(description="The command that says more or gets it going; `oncemore work` where no worker is.")
     running_for: str | None
 
 

@@ -116,7 +116,7 @@ def requests(state: str, format_: str, home: Path | None) -> None:
     with entered(home) as house:
         from oncemore.adapters.standing import standings
 
-        found = standings(state, home_argument(home), house.journal.now().ms)
+        found = standings(state, home_argument(home), house.journal.now().ms, worked=house.journal.worked())
     if format_ == "json":
         output.document([one.as_json() for one in found])
         return
