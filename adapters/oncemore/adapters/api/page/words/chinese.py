@@ -127,6 +127,7 @@ WORDS: Final[Mapping[str, str]] = {
     # Advice
     "advice": "有策略建议执行",
     "advice.about": "所有条件均已通过。您确认后，会依据届时读到的事实再判定一次，并只执行一次。",
+    "advice.let": "由 {who} 确认执行",
     "advice.act": "执行",
     "advice.act.on": "对 {request} 执行：{action}",
     "advice.as_advised": "按建议执行。",

@@ -130,6 +130,7 @@ WORDS: Final[Mapping[str, str]] = {
     # Advice
     "advice": "A policy advises this",
     "advice.about": "Every gate passes. If you act, all of it is judged once more on what is read then, and done once.",
+    "advice.let": "{who} let it act",
     "advice.act": "Act",
     "advice.act.on": "Act on {request}: {action}",
     "advice.as_advised": "As advised.",
