@@ -6,7 +6,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import FrameType
 from typing import Any, Final
 
@@ -51,7 +51,8 @@ def serve(
     server = server_of(service)
     work.start()
     try:
-        with _until_told(server, stopping) if signals else _untold():
+        following = nullcontext() if watch is None else watch.followed()
+        with following, _until_told(server, stopping) if signals else _untold():
             server.run(sockets=[listening])
             work.stop()
             _wait(work)

@@ -86,6 +86,7 @@ def work(once: bool, policies: Path | None, log: str, home: Path | None) -> None
             traced() as observer,
             _stopping_on_signals(stop),
             reading_again_on_hangup(watch),
+            watch.followed(),
             Worker(context(house, watch.rules, progress.checkpoint, observer), poll, watch, retention) as worker,
         ):
             if once:
