@@ -85,8 +85,12 @@ def standings(
     if after is not None:
         at, last = after
         chosen = chosen.where((Request.created_at > at) | ((Request.created_at == at) & (Request.id > last)))
-    workspaces = {session.id: session.workspace for session in Session.select(Session.id, Session.workspace)}
-    return [standing_of(row, workspaces[row.session], home, now, worked=worked) for row in chosen]
+    rows = list(chosen)
+    found = Session.select(Session.id, Session.workspace)
+    if limit is not None:
+        found = found.where(Session.id.in_({row.session for row in rows}))
+    workspaces = {session.id: session.workspace for session in found}
+    return [standing_of(row, workspaces[row.session], home, now, worked=worked) for row in rows]
 
 
 def standing(request: str, home: str, now: int, *, worked: bool = False) -> Standing:

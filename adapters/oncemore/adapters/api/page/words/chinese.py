@@ -72,7 +72,12 @@ WORDS: Final[Mapping[str, str]] = {
     "overview": "总览",
     "overview.why": "原因",
     "overview.why.of": "{request} 的原因",
-    "overview.more": "共 {open} 个未结请求，列出 {listed} 个：先列需要人处理的，再列先到期的。",
+    "overview.part": "共 {open} 个未结请求，本页为第 {first} 至 {last} 个，下面的数目只计本页；"
+    "先列需要人处理的，再列先到期的。",
+    "overview.parts": "未结请求的分页",
+    "overview.page": "第 {page} 页，共 {pages} 页",
+    "overview.next": "下一页",
+    "overview.before": "上一页",
     "breaker": "熔断已打开：不会开始任何恢复。",
     "breaker.more": "查看并关闭",
     "breaker.name": "熔断与配额",

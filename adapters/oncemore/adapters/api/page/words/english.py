@@ -75,7 +75,12 @@ WORDS: Final[Mapping[str, str]] = {
     "overview": "Overview",
     "overview.why": "Why",
     "overview.why.of": "Why, for {request}",
-    "overview.more": "{listed} of {open} open requests are listed: first those for a person, then those due first.",
+    "overview.part": "{first} to {last} of {open} open requests; the numbers below are of these. First stand those for a "
+    "person, then those due first.",
+    "overview.parts": "Pages of open requests",
+    "overview.page": "Page {page} of {pages}",
+    "overview.next": "Next page",
+    "overview.before": "Previous page",
     "breaker": "The breaker is open: no recovery begins.",
     "breaker.more": "See and close",
     "breaker.name": "Breaker and budgets",
