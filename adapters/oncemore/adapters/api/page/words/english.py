@@ -75,8 +75,8 @@ WORDS: Final[Mapping[str, str]] = {
     "overview": "Overview",
     "overview.why": "Why",
     "overview.why.of": "Why, for {request}",
-    "overview.part": "{first} to {last} of {open} open requests; the numbers below are of these. First stand those for a "
-    "person, then those due first.",
+    "overview.part": "{first} to {last} of {open} open requests; the numbers below are of these. Those for a person "
+    "stand first, then those due first.",
     "overview.parts": "Pages of open requests",
     "overview.page": "Page {page} of {pages}",
     "overview.next": "Next page",
