@@ -7,7 +7,7 @@ case with its evidence, what it was judged by, and the names of the rules that f
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, Final, Literal, TypeAlias
@@ -76,7 +76,7 @@ class Pass:
         return digest(self.stored)
 
     @cached_property
-    def written(self) -> list[str]:
+    def written(self) -> list[bytes]:
         """The decision records as canonical JSON, sorted by policy."""
         from oncemore.engine.records import settled
 
@@ -85,12 +85,19 @@ class Pass:
     @cached_property
     def records(self) -> list[Record]:
         """The decision records, sorted by policy."""
-        found: list[Record] = json.loads(f"[{','.join(self.written)}]")
+        found: list[Record] = json.loads(b"[" + b",".join(self.written) + b"]")
         return found
 
-    def json(self) -> str:
-        """What `decide` prints: outcome, the policy that fired, the records; canonical."""
-        return f'{{"decisions":[{",".join(self.written)}],"fired":{text(self.fired)},"outcome":"{self.outcome.value}"}}'
+    def json(self, end: bytes = b"") -> bytes:
+        """What `decide` prints: outcome, the policy that fired, the records; canonical, and then `end`."""
+        last = f'],"fired":{text(self.fired)},"outcome":"{self.outcome.value}"}}'.encode()
+        # Put together at once: many policies have much to say.
+        return b"".join([b'{"decisions":[', *_separated(self.written), last, end])
+
+
+def _separated(parts: Iterable[bytes]) -> list[bytes]:
+    """The parts of an array."""
+    return [piece for part in parts for piece in (b",", part)][1:]
 
 
 def decide(

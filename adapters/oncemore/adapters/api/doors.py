@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -113,11 +112,11 @@ class Doors:
             CallRefused: it stays outside.
         """
         path = scope["path"]
+        headers = state["headers"] = _single(scope)
         if path == "/healthz":
             return
         if "\0" in path:
             raise NoRoute("nothing is at this address")  # nor is there a database that could look for it
-        headers = Headers(scope=scope)
         self._check_place(headers)
         if not path.startswith(KEYED):
             return
@@ -125,7 +124,7 @@ class Doors:
         if path.startswith("/v1/sources/") and path.endswith("/events"):
             state["failed"] = lambda: self._failed(address)
             return
-        scheme, _, token = the_one(headers, "authorization").partition(" ")
+        scheme, _, token = headers.get("authorization", "").partition(" ")
         keys = self._service.keys
         await self._service.know_keys()
         key = keys.check(token.strip()) if scheme.lower() == "bearer" else None
@@ -148,14 +147,14 @@ class Doors:
         if (after := self._failures.take(address)) is not None:
             raise TooMany("too many calls of this address had no key that opens anything", after=after)
 
-    def _check_place(self, headers: Headers) -> None:
-        host = the_one(headers, "host").lower()
+    def _check_place(self, headers: Mapping[str, str]) -> None:
+        host = headers.get("host", "").lower()
         if not (host in self._hosts or _name(host) in self._hosts):
             raise OtherPlace("this host is not one of ours; the operator adds it to `serve: hosts` of oncemore.yaml")
         origin = headers.get("origin")
-        if origin is None or the_one(headers, "origin") in self._origins:
+        if origin is None or origin in self._origins:
             return
-        if _place_of(the_one(headers, "origin")) != host:
+        if _place_of(origin) != host:
             raise OtherPlace("pages of that origin may not call; the operator adds it to `serve: origins`")
 
     async def _refuse(self, error: Exception, answer: _Answer, scope: Scope, receive: Receive) -> None:
@@ -209,6 +208,12 @@ def key_of(request: Request) -> Key:
     return key
 
 
+def header(request: Request, name: str) -> str:
+    """A header that decides something; empty where it stands twice, or not at all."""
+    found: str = request.scope["state"]["headers"].get(name, "")
+    return found
+
+
 def reach(request: Request, *scopes: Reach) -> Key:
     """The call's key, which is for all of these.
 
@@ -248,11 +253,14 @@ def _limited(scope: Scope, receive: Receive) -> Receive:
     return counted
 
 
-def the_one(headers: Headers, name: str) -> str:
-    """A header that decides something; empty where it stands twice: whoever passed the call on may have gone by the
-    other one."""
-    found = headers.getlist(name)
-    return found[0] if len(found) == 1 else ""
+def _single(scope: Scope) -> dict[str, str]:
+    """The headers of a call by their small names; one that stands twice is empty: whoever passed the call on may have
+    gone by the other one."""
+    found: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        said = name.decode("latin-1")
+        found[said] = "" if said in found else value.decode("latin-1")
+    return found
 
 
 def _place_of(origin: str) -> str:
