@@ -188,7 +188,7 @@ def _stored(
     policies = ",".join([f'"{name}":{_policy(verdict)}' for name, verdict in verdicts.items()])
     return (
         f'{{"case":{{"facts":{facts},"now":{text(case.now)},"waiting_since":{text(case.waiting_since)}}},'
-        f'"engine":{text(kept["engine"])},"floor":{text(evaluator.floor_digest)},"levels":{level},'
+        f'"engine":{{"name":"{ENGINE_NAME}","version":{quoted(evaluator.engine_version)}}},"floor":{text(evaluator.floor_digest)},"levels":{level},'
         f'"origin":"{kept["origin"]}","policies":{{{policies}}},"request":{text(kept["request"])},'
         f'"stage":"{kept["stage"]}","vocabulary":{text(evaluator.vocabulary_digest)}}}'
     ).encode()
@@ -206,23 +206,22 @@ def _policy(verdict: Verdict) -> str:
 def _facts(evaluator: Evaluator, case: Case) -> tuple[dict[str, dict[str, Any]], str]:
     """The facts as they are kept, and the canonical text of these."""
     written = evaluator.written
-    sources: dict[int, tuple[dict[str, Any], str]] = {}
     facts: dict[str, dict[str, Any]] = {}
     texts = []
+    source: Evidence | None = None
+    evidence: dict[str, Any] = {}
+    evidence_text = ""
     for name, reading in sorted(case.readings.items()):
         encode = written.get(name)
         if encode is None:
             continue
+        if reading.evidence is not source:  # most facts of a case come from one place
+            source = reading.evidence
+            evidence, evidence_text = ({}, "") if source is None else _evidence(source)
         # Whatever else somebody takes for a value is one of no fact.
         value = reading.value if isinstance(reading.value, (int, str)) else None
         judged, judged_text = _judged(encode, reading.status, value)
-        source = reading.evidence
-        if source is None:
-            facts[name] = judged
-            texts.append(f'"{name}":{{{judged_text}}}')
-            continue
-        evidence, evidence_text = sources.get(id(source)) or sources.setdefault(id(source), _evidence(source))
-        facts[name] = {**evidence, **judged}
+        facts[name] = evidence | judged
         texts.append(f'"{name}":{{{evidence_text}{judged_text}}}')
     return facts, "{" + ",".join(texts) + "}"
 

@@ -65,17 +65,14 @@ class StoredCase:
     def spell(self, facts: frozenset[str]) -> None:
         """Write down what the case says of these, where that has not been done."""
         for fact in facts - self.readings.keys():
-            self._spell(fact)
-
-    def _spell(self, fact: str) -> None:
-        kept = self.facts.get(fact, _NOTHING)
-        observed = kept.get("observed_at")
-        age, at = self._moments.get(observed) or self._moment(observed)
-        span = self.types[fact].type == "duration"
-        before, after, known = _spelled(fact, kept["status"], kept.get("value"), kept.get("source"), span)
-        details = f'"details":{text(kept["details"])},' if "details" in kept else ""
-        self.readings[fact] = f'{{"age":{age},{details}{before}{at}{after}'.encode()
-        self.known[fact] = known
+            kept = self.facts.get(fact, _NOTHING)
+            observed = kept.get("observed_at")
+            age, at = self._moments.get(observed) or self._moment(observed)
+            span = self.types[fact].type == "duration"
+            before, after, known = _spelled(fact, kept["status"], kept.get("value"), kept.get("source"), span)
+            details = f'"details":{text(kept["details"])},' if "details" in kept else ""
+            self.readings[fact] = f'{{"age":{age},{details}{before}{at}{after}'.encode()
+            self.known[fact] = known
 
     def _moment(self, observed: int | None) -> tuple[str, str]:
         """How long before the case it was, and when; many facts have the same."""
@@ -118,11 +115,16 @@ def frame(kept: Mapping[str, Any]) -> Frame:
     """The frame of a stored pass."""
     return Frame(
         instant(kept["case"]["now"]).encode(),
-        canonical(kept["engine"]),
+        _engine(*kept["engine"].items()),
         canonical(kept["origin"]),
         canonical(kept["request"]),
         canonical(kept["stage"]),
     )
+
+
+@lru_cache(maxsize=16)
+def _engine(*named: tuple[str, str]) -> bytes:
+    return canonical(dict(named))
 
 
 def write(frame: Frame, case: StoredCase, verdict: Verdict, decision_id: str) -> bytes:

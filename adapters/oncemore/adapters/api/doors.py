@@ -47,6 +47,8 @@ HEADERS: Final = {
 }
 """What every answer carries that does not say otherwise itself."""
 
+_HEADERS: Final = list(HEADERS.items())
+
 
 class Doors:
     """The outermost part of the application.
@@ -193,8 +195,8 @@ class _Answer:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers: list[tuple[bytes, bytes]] = list(message.get("headers", ()))
-            said = {name for name, _ in headers}
-            headers += [(name, value) for name, value in HEADERS.items() if name not in said]
+            own = [name for name, _ in headers if name in HEADERS]
+            headers += [(name, value) for name, value in HEADERS.items() if name not in own] if own else _HEADERS
             message = {**message, "headers": headers}
         else:
             self.whole = not message.get("more_body", False)
