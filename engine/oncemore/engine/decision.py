@@ -7,15 +7,16 @@ case with its evidence, what it was judged by, and the names of the rules that f
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from functools import cached_property, lru_cache
+from typing import Any, Final, Literal, TypeAlias
 
 from oncemore.engine.canonical import digest, quoted, text
 from oncemore.engine.competition import OFF, SHADOW, Standing, Verdict, settle
 from oncemore.engine.evaluation import ENGINE_NAME, Evaluator, Fired
-from oncemore.rules.case import Case, Evidence, Reading, Status
+from oncemore.rules.case import Case, Evidence, Status, Value
+from oncemore.rules.engine_text import Encoder
 from oncemore.rules.leaf_rules import HIGHEST
 from oncemore.rules.outcome import Outcome, Truth
 from oncemore.rules.ruleset import Plan
@@ -24,6 +25,9 @@ Stage: TypeAlias = Literal["admission", "dispatch", "in_turn", "asked"]
 Origin: TypeAlias = Literal["read_back", "posted"]
 Record: TypeAlias = dict[str, Any]
 
+
+JUDGED: Final = 8_192
+"""Values with their status whose texts are kept, about 300 bytes each: most values are few."""
 
 _LAST = 253_402_300_799_999
 """The last millisecond of the calendar, of the year 9999."""
@@ -35,11 +39,13 @@ class Pass:
 
     Attributes:
         stored: the canonical bytes of what is kept, once for all policies.
+        kept: of these what records are written with, as it would be read from them.
         standing: outcomes, reasons and the winner, as the executor needs them.
         plans: the compiled policies by digest, to render with.
     """
 
     stored: bytes
+    kept: Mapping[str, Any]
     standing: Standing
     plans: Mapping[str, Plan]
     facts: Mapping[str, Any]
@@ -70,21 +76,28 @@ class Pass:
         return digest(self.stored)
 
     @cached_property
-    def written(self) -> list[str]:
+    def written(self) -> list[bytes]:
         """The decision records as canonical JSON, sorted by policy."""
         from oncemore.engine.records import settled
 
-        return settled(self.stored, self.verdicts, self.facts)
+        return settled(self.stored, self.kept, self.verdicts, self.facts)
 
     @cached_property
     def records(self) -> list[Record]:
         """The decision records, sorted by policy."""
-        found: list[Record] = json.loads(f"[{','.join(self.written)}]")
+        found: list[Record] = json.loads(b"[" + b",".join(self.written) + b"]")
         return found
 
-    def json(self) -> str:
-        """What `decide` prints: outcome, the policy that fired, the records; canonical."""
-        return f'{{"decisions":[{",".join(self.written)}],"fired":{text(self.fired)},"outcome":"{self.outcome.value}"}}'
+    def json(self, end: bytes = b"") -> bytes:
+        """What `decide` prints: outcome, the policy that fired, the records; canonical, and then `end`."""
+        last = f'],"fired":{text(self.fired)},"outcome":"{self.outcome.value}"}}'.encode()
+        # Put together at once: many policies have much to say.
+        return b"".join([b'{"decisions":[', *_separated(self.written), last, end])
+
+
+def _separated(parts: Iterable[bytes]) -> list[bytes]:
+    """The parts of an array."""
+    return [piece for part in parts for piece in (b",", part)][1:]
 
 
 def decide(
@@ -121,8 +134,16 @@ def decide(
         return "missing" if reading.status == "known" and not written[fact](reading.value) else reading.status
 
     standing = settle(fired, status, levels, until)
-    stored = _stored(evaluator, case, stage, origin, request, levels, standing)
-    return Pass(stored, standing, evaluator.by_digest, evaluator.facts)
+    facts, facts_text = _facts(evaluator, case)
+    kept = {
+        "case": {"facts": facts, "now": case.now, "waiting_since": case.waiting_since},
+        "engine": {"name": ENGINE_NAME, "version": evaluator.engine_version},
+        "origin": origin,
+        "request": request,
+        "stage": stage,
+    }
+    stored = _stored(evaluator, case, facts_text, kept, levels, standing)
+    return Pass(stored, kept, standing, evaluator.by_digest, evaluator.facts)
 
 
 def _until(evaluator: Evaluator, name: str, fired: Fired, case: Case) -> int | None:
@@ -157,9 +178,8 @@ def _until(evaluator: Evaluator, name: str, fired: Fired, case: Case) -> int | N
 def _stored(
     evaluator: Evaluator,
     case: Case,
-    stage: Stage,
-    origin: Origin,
-    request: str | None,
+    facts: str,
+    kept: Mapping[str, Any],
     levels: Mapping[str, str] | None,
     standing: Standing,
 ) -> bytes:
@@ -167,10 +187,10 @@ def _stored(
     level = text(None if levels is None else {name: verdict.level for name, verdict in verdicts.items()})
     policies = ",".join([f'"{name}":{_policy(verdict)}' for name, verdict in verdicts.items()])
     return (
-        f'{{"case":{_case(evaluator, case)},'
-        f'"engine":{{"name":"{ENGINE_NAME}","version":{quoted(evaluator.engine_version)}}},'
-        f'"floor":{text(evaluator.floor_digest)},"levels":{level},"origin":"{origin}","policies":{{{policies}}},'
-        f'"request":{text(request)},"stage":"{stage}","vocabulary":{text(evaluator.vocabulary_digest)}}}'
+        f'{{"case":{{"facts":{facts},"now":{text(case.now)},"waiting_since":{text(case.waiting_since)}}},'
+        f'"engine":{{"name":"{ENGINE_NAME}","version":{quoted(evaluator.engine_version)}}},"floor":{text(evaluator.floor_digest)},"levels":{level},'
+        f'"origin":"{kept["origin"]}","policies":{{{policies}}},"request":{text(kept["request"])},'
+        f'"stage":"{kept["stage"]}","vocabulary":{text(evaluator.vocabulary_digest)}}}'
     ).encode()
 
 
@@ -183,35 +203,44 @@ def _policy(verdict: Verdict) -> str:
     )
 
 
-def _case(evaluator: Evaluator, case: Case) -> str:
+def _facts(evaluator: Evaluator, case: Case) -> tuple[dict[str, dict[str, Any]], str]:
+    """The facts as they are kept, and the canonical text of these."""
     written = evaluator.written
-    evidence: dict[int, str] = {}
-    facts = []
+    facts: dict[str, dict[str, Any]] = {}
+    texts = []
+    source: Evidence | None = None
+    evidence: dict[str, Any] = {}
+    evidence_text = ""
     for name, reading in sorted(case.readings.items()):
         encode = written.get(name)
         if encode is None:
             continue
-        start = ""
-        if (source := reading.evidence) is not None:
-            start = evidence.get(id(source)) or evidence.setdefault(id(source), _evidence(source))
-        facts.append(f'"{name}":{{{start}{_judged(reading, encode(reading.value))}}}')
-    return f'{{"facts":{{{",".join(facts)}}},"now":{text(case.now)},"waiting_since":{text(case.waiting_since)}}}'
+        if reading.evidence is not source:  # most facts of a case come from one place
+            source = reading.evidence
+            evidence, evidence_text = ({}, "") if source is None else _evidence(source)
+        # Whatever else somebody takes for a value is one of no fact.
+        value = reading.value if isinstance(reading.value, (int, str)) else None
+        judged, judged_text = _judged(encode, reading.status, value)
+        facts[name] = evidence | judged
+        texts.append(f'"{name}":{{{evidence_text}{judged_text}}}')
+    return facts, "{" + ",".join(texts) + "}"
 
 
-def _judged(reading: Reading, value: str) -> str:
+@lru_cache(maxsize=JUDGED, typed=True)
+def _judged(encode: Encoder, status: Status, value: Value | None) -> tuple[dict[str, Any], str]:
     """Status and value; a value that is none of its fact's type was never there."""
-    if reading.status == "known" and not value:
-        return '"status":"missing"'
-    return f'"status":"{reading.status}"{value}'
+    written = encode(value)
+    found = '"status":"missing"' if status == "known" and not written else f'"status":"{status}"{written}'
+    return json.loads(f"{{{found}}}"), found
 
 
-def _evidence(evidence: Evidence) -> str:
-    parts = []
+def _evidence(evidence: Evidence) -> tuple[dict[str, Any], str]:
+    found: dict[str, Any] = {}
     if evidence.details:
-        parts.append(f'"details":{text(dict(evidence.details))},')
+        found["details"] = dict(evidence.details)
     if evidence.digest is not None:
-        parts.append(f'"digest":{quoted(evidence.digest)},')
+        found["digest"] = evidence.digest
     if evidence.max_age is not None:
-        parts.append(f'"max_age":{text(evidence.max_age)},')
-    parts.append(f'"observed_at":{text(evidence.observed_at)},"source":{quoted(evidence.source)},')
-    return "".join(parts)
+        found["max_age"] = evidence.max_age
+    found |= {"observed_at": evidence.observed_at, "source": evidence.source}
+    return found, text(found)[1:-1] + ","

@@ -60,7 +60,7 @@ def render(stored: bytes, texts_by_digest: Mapping[str, Mapping[str, str]]) -> l
         if policy.digest != entry["digest"]:
             raise NotRenderable(f"the text kept for policy {entry['digest']} is another one")
         plans[policy.digest] = compile_policy(policy, floor_gates(policy.action, floor), facts)
-    found: list[Record] = json.loads(f"[{','.join(written(stored, plans, facts))}]")
+    found: list[Record] = json.loads(b"[" + b",".join(written(stored, plans, facts)) + b"]")
     return found
 
 
@@ -79,26 +79,32 @@ def _sha256(text: str) -> str:
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
-def written(stored: bytes, plans: Mapping[str, Plan], facts: Mapping[str, FactType]) -> list[str]:
+def written(stored: bytes, plans: Mapping[str, Plan], facts: Mapping[str, FactType]) -> list[bytes]:
     """As `render`, each record as its canonical JSON, with policies that are compiled already, by digest."""
     kept = json.loads(stored)
     policies = kept["policies"]
     fired = {name: _fired(plans, entry) for name, entry in policies.items()}
     until = {name: entry["until"] for name, entry in policies.items()}
     status = record_text.StoredCase(kept["case"], facts).status
-    return settled(stored, settle(fired, status, kept["levels"], until).verdicts, facts)
+    return settled(stored, kept, settle(fired, status, kept["levels"], until).verdicts, facts)
 
 
-def settled(stored: bytes, verdicts: Mapping[str, Verdict], facts: Mapping[str, FactType]) -> list[str]:
-    """As `written`, of a pass whose outcomes are at hand, as they are when it was just made."""
-    kept = json.loads(stored)
+def settled(
+    stored: bytes, kept: Mapping[str, Any], verdicts: Mapping[str, Verdict], facts: Mapping[str, FactType]
+) -> list[bytes]:
+    """As `written`, of a pass whose outcomes are at hand, as they are when it was just made.
+
+    Args:
+        kept: what `stored` says.
+    """
     case = record_text.StoredCase(kept["case"], facts)
+    frame = record_text.frame(kept)
     identity = hashlib.sha256(b'{"pass":' + stored + b',"policy":"')
     records = []
     for name, verdict in verdicts.items():
         own = identity.copy()
         own.update(name.encode() + b'"}')
-        records.append(record_text.write(kept, case, verdict, f"sha256:{own.hexdigest()}"))
+        records.append(record_text.write(frame, case, verdict, f"sha256:{own.hexdigest()}"))
     return records
 
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import httpx
 import pytest
-from fastapi import FastAPI
 from tests.adapters.api.lark import Told, configuration, set_secrets
 from tests.adapters.feishu.fake import FakeLark
 
 from oncemore.adapters import wiring
 from oncemore.adapters.api.app import application
+from oncemore.adapters.api.doors import Doors
 from oncemore.adapters.api.keys import SCOPES, Scope
 from oncemore.adapters.api.service import Service
 from oncemore.adapters.api.serving import listen, server_of
@@ -61,7 +61,7 @@ class World:
     """
 
     service: Service
-    app: FastAPI
+    app: Doors
     clock: Clock
     tokens: dict[str, str] = field(default_factory=dict)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests.adapters.api.conftest import opened
 
+from oncemore.adapters.api.app import routed
 from oncemore.adapters.api.openapi import document
 
 FILE = Path(__file__).parents[3] / "docs" / "openapi.json"
@@ -16,7 +17,7 @@ FILE = Path(__file__).parents[3] / "docs" / "openapi.json"
 def written() -> str:
     """What the file should hold."""
     with tempfile.TemporaryDirectory() as folder, opened(Path(folder).resolve()) as world:
-        return json.dumps(document(world.app), indent=1, ensure_ascii=False) + "\n"
+        return json.dumps(document(routed(world.service)), indent=1, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from oncemore.adapters.api import (
     authzen,
@@ -33,11 +34,22 @@ from oncemore.engine.errors import OncemoreError
 from oncemore.rules.errors import RulesError
 
 
-def application(service: Service, ticks: Callable[[], float] = time.monotonic) -> FastAPI:
-    """The whole application: the API, and the page below `/`.
+def application(service: Service, ticks: Callable[[], float] = time.monotonic) -> Doors:
+    """The whole application: the API, and the page below `/`, behind their doors.
 
     Args:
         ticks: seconds, never backwards; what limits count in.
+
+    Raises:
+        ConfigurationRefused: a Source's events could not be believed.
+    """
+    asked_often = deciding.routes(service)
+    straight = {one.path: one for one in asked_often}
+    return Doors(routed(service), service, straight, streamed=(deciding.BATCH,), ticks=ticks)
+
+
+def routed(service: Service) -> FastAPI:
+    """Every route, without the doors before them.
 
     Raises:
         ConfigurationRefused: a Source's events could not be believed.
@@ -55,17 +67,11 @@ def application(service: Service, ticks: Callable[[], float] = time.monotonic) -
             CallRefused: _refused,
             OncemoreError: _refused,
             RulesError: _refused,
+            ClientDisconnect: _left,
+            Exception: _refused,
         },
     )
-    asked_often = deciding.routes(service)
-    app.add_middleware(
-        Doors,
-        service=service,
-        straight={one.path: one for one in asked_often},
-        streamed=(deciding.BATCH,),
-        ticks=ticks,
-    )
-    app.router.routes.extend(asked_often)
+    app.router.routes.extend(deciding.routes(service))
     app.router.routes.extend(events.routes(service))
     for router in (
         health.public(),
@@ -101,6 +107,18 @@ def _operation(route: APIRoute) -> str:
 
 async def _refused(_request: Request, error: Exception) -> Response:
     return refusal(error)
+
+
+async def _left(request: Request, _error: Exception) -> Response:
+    request.scope["state"]["quiet"] = True
+    return _Nothing()
+
+
+class _Nothing(Response):
+    """Nobody is there any more to be told anything."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Nothing is sent."""
 
 
 async def _not_there(_request: Request, error: Exception) -> Response:

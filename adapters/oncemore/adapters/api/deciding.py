@@ -37,7 +37,7 @@ MOST_CASES: Final = 1_000
 """In one array."""
 
 PIECE: Final = 64 * 1024
-"""Characters of an answer that are sent together."""
+"""Bytes of an answer that are sent together."""
 
 PARAMETERS: Final = ("policy", "levels", "store")
 
@@ -62,6 +62,9 @@ class _Asked:
     store: bool = False
 
 
+_PLAIN: Final = _Asked()
+
+
 def routes(service: Service) -> list[Route]:
     """`decide`, and its batch."""
 
@@ -72,7 +75,7 @@ def routes(service: Service) -> list[Route]:
         case = case_of(load(await request.body()), service.clock())
         rules = service.rules
         judged = _judged(rules, case, asked, await _levels(service, rules, asked))
-        content = judged.json() + "\n"
+        content = judged.json(b"\n")
         if asked.store:
             await service.write(lambda: keep(rules, judged, key_of(request).id, service.clock()))
         else:
@@ -129,9 +132,9 @@ def keep(rules: Rulebook, judged: Pass, poster: str, now: int) -> None:
 
 
 def _asked(request: Request, rules: Rulebook) -> _Asked:
+    if not request.scope["query_string"]:
+        return _PLAIN
     query = request.query_params
-    if not query:
-        return _Asked()
     known_parameters(query, PARAMETERS)
     only = query.get("policy")
     if only is not None and only not in rules.names:
@@ -181,20 +184,22 @@ def _cases(value: Any, now: int) -> list[Case]:
     return cases
 
 
-async def _array(rules: Rulebook, cases: list[Case], asked: _Asked, at: Mapping[str, str] | None) -> AsyncIterator[str]:
+async def _array(
+    rules: Rulebook, cases: list[Case], asked: _Asked, at: Mapping[str, str] | None
+) -> AsyncIterator[bytes]:
     pieces = _Pieces()
-    opening = "["
+    opening = b"["
     for case in cases:
         if full := pieces.add(opening + _judged(rules, case, asked, at).json()):
             yield full
             await asyncio.sleep(0)  # others are served between two pieces
-        opening = ","
-    yield pieces.rest() + ("]\n" if cases else "[]\n")
+        opening = b","
+    yield pieces.rest() + (b"]\n" if cases else b"[]\n")
 
 
 async def _lines(
     request: Request, service: Service, rules: Rulebook, asked: _Asked, at: Mapping[str, str] | None
-) -> AsyncIterator[str]:
+) -> AsyncIterator[bytes]:
     """For each line with a case a line with its decisions, or with the problem that it has; in order."""
     pieces = _Pieces()
     rest = b""
@@ -222,31 +227,31 @@ class _Pieces:
     """Answers, gathered until they are worth sending."""
 
     def __init__(self) -> None:
-        self._gathered: list[str] = []
+        self._gathered: list[bytes] = []
         self._size = 0
 
-    def add(self, text: str) -> str:
+    def add(self, text: bytes) -> bytes:
         """All that is gathered, once that is enough; else nothing yet."""
         self._gathered.append(text)
         self._size += len(text)
-        return self.rest() if self._size >= PIECE else ""
+        return self.rest() if self._size >= PIECE else b""
 
-    def rest(self) -> str:
+    def rest(self) -> bytes:
         """All that is gathered."""
-        gathered, self._gathered, self._size = "".join(self._gathered), [], 0
+        gathered, self._gathered, self._size = b"".join(self._gathered), [], 0
         return gathered
 
 
-def _line(line: bytes, service: Service, rules: Rulebook, asked: _Asked, at: Mapping[str, str] | None) -> str:
+def _line(line: bytes, service: Service, rules: Rulebook, asked: _Asked, at: Mapping[str, str] | None) -> bytes:
     if not line.strip():
-        return ""
+        return b""
     try:
         if len(line) > MAX_BYTES:
             raise TooLarge(f"the line has more than {MAX_BYTES} bytes")
-        return _judged(rules, case_of(load(line), service.clock()), asked, at).json() + "\n"
+        return _judged(rules, case_of(load(line), service.clock()), asked, at).json(b"\n")
     except (NotJson, NotValid, TooLarge) as error:
         return _problem(error)
 
 
-def _problem(error: Exception) -> str:
-    return json.dumps({"problem": as_problem(error)}, separators=(",", ":")) + "\n"
+def _problem(error: Exception) -> bytes:
+    return json.dumps({"problem": as_problem(error)}, separators=(",", ":")).encode() + b"\n"

@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -46,6 +46,8 @@ HEADERS: Final = {
     b"cache-control": b"no-store",
 }
 """What every answer carries that does not say otherwise itself."""
+
+_HEADERS: Final = list(HEADERS.items())
 
 
 class Doors:
@@ -86,11 +88,14 @@ class Doors:
         state: dict[str, Any] = scope.setdefault("state", {})
         try:
             await self._admit(scope, state)
-            route = self._straight.get(scope["path"]) if scope["method"] == "POST" else None
-            if route is not None:
-                scope["route"] = route
             limited = receive if scope["path"] in self._streamed else _limited(scope, receive)
-            await (self._app if route is None else route.app)(scope, limited, answer.send)
+            route = self._straight.get(scope["path"]) if scope["method"] == "POST" else None
+            if route is None:
+                await self._app(scope, limited, answer.send)
+            else:
+                scope["route"] = route
+                answered: Response = await route.endpoint(Request(scope, limited))
+                await answered(scope, limited, answer.send)
         except (CallRefused, NotFound) as refused:
             await self._refuse(refused, answer, scope, receive)
         except ClientDisconnect:
@@ -109,11 +114,11 @@ class Doors:
             CallRefused: it stays outside.
         """
         path = scope["path"]
+        headers = state["headers"] = _single(scope)
         if path == "/healthz":
             return
         if "\0" in path:
             raise NoRoute("nothing is at this address")  # nor is there a database that could look for it
-        headers = Headers(scope=scope)
         self._check_place(headers)
         if not path.startswith(KEYED):
             return
@@ -121,7 +126,7 @@ class Doors:
         if path.startswith("/v1/sources/") and path.endswith("/events"):
             state["failed"] = lambda: self._failed(address)
             return
-        scheme, _, token = the_one(headers, "authorization").partition(" ")
+        scheme, _, token = headers.get("authorization", "").partition(" ")
         keys = self._service.keys
         await self._service.know_keys()
         key = keys.check(token.strip()) if scheme.lower() == "bearer" else None
@@ -144,20 +149,20 @@ class Doors:
         if (after := self._failures.take(address)) is not None:
             raise TooMany("too many calls of this address had no key that opens anything", after=after)
 
-    def _check_place(self, headers: Headers) -> None:
-        host = the_one(headers, "host").lower()
+    def _check_place(self, headers: Mapping[str, str]) -> None:
+        host = headers.get("host", "").lower()
         if not (host in self._hosts or _name(host) in self._hosts):
             raise OtherPlace("this host is not one of ours; the operator adds it to `serve: hosts` of oncemore.yaml")
         origin = headers.get("origin")
-        if origin is None or the_one(headers, "origin") in self._origins:
+        if origin is None or origin in self._origins:
             return
-        if _place_of(the_one(headers, "origin")) != host:
+        if _place_of(origin) != host:
             raise OtherPlace("pages of that origin may not call; the operator adds it to `serve: origins`")
 
     async def _refuse(self, error: Exception, answer: _Answer, scope: Scope, receive: Receive) -> None:
         if not answer.status:
             await refusal(error)(scope, receive, answer.send)
-        elif not isinstance(error, (CallRefused, NotFound)):
+        elif not answer.whole and not isinstance(error, (CallRefused, NotFound)):
             raise ConnectionAbortedError("the answer had begun")  # the server closes the connection
 
     def _tell(self, scope: Scope, state: dict[str, Any], status: int, begun: float) -> None:
@@ -184,14 +189,17 @@ class _Answer:
     def __init__(self, send: Send) -> None:
         self._send = send
         self.status = 0
+        self.whole = False
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers: list[tuple[bytes, bytes]] = list(message.get("headers", ()))
-            said = {name for name, _ in headers}
-            headers += [(name, value) for name, value in HEADERS.items() if name not in said]
+            own = [name for name, _ in headers if name in HEADERS]
+            headers += [(name, value) for name, value in HEADERS.items() if name not in own] if own else _HEADERS
             message = {**message, "headers": headers}
+        else:
+            self.whole = not message.get("more_body", False)
         await self._send(message)
 
 
@@ -200,6 +208,12 @@ def key_of(request: Request) -> Key:
     key = request.scope["state"]["key"]
     assert isinstance(key, Key)
     return key
+
+
+def header(request: Request, name: str) -> str:
+    """A header that decides something; empty where it stands twice, or not at all."""
+    found: str = request.scope["state"]["headers"].get(name, "")
+    return found
 
 
 def reach(request: Request, *scopes: Reach) -> Key:
@@ -241,11 +255,14 @@ def _limited(scope: Scope, receive: Receive) -> Receive:
     return counted
 
 
-def the_one(headers: Headers, name: str) -> str:
-    """A header that decides something; empty where it stands twice: whoever passed the call on may have gone by the
-    other one."""
-    found = headers.getlist(name)
-    return found[0] if len(found) == 1 else ""
+def _single(scope: Scope) -> dict[str, str]:
+    """The headers of a call by their small names; one that stands twice is empty: whoever passed the call on may have
+    gone by the other one."""
+    found: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        said = name.decode("latin-1")
+        found[said] = "" if said in found else value.decode("latin-1")
+    return found
 
 
 def _place_of(origin: str) -> str:

@@ -49,6 +49,7 @@ class Service:
         self.worker: Work | None = None
         self.metrics: Callable[[], tuple[bytes, str]] | None = None
         self._commits = GroupCommit(house.journal)
+        self._keys_read: asyncio.Task[None] | None = None
 
     def close(self) -> None:
         """Write what waits, then write no more."""
@@ -67,8 +68,17 @@ class Service:
 
     async def know_keys(self) -> None:
         """What is known of the keys is not old."""
-        if self.keys.stale:
-            await self.read(self.keys.refresh)
+        while self.keys.stale:
+            await asyncio.shield(self._reading_keys())
+        if self.keys.ageing:
+            self._reading_keys()  # so that no call has to wait for it
+
+    def _reading_keys(self) -> asyncio.Task[None]:
+        """One look at the keys for all who need one."""
+        if self._keys_read is None or self._keys_read.done():
+            self._keys_read = asyncio.create_task(self.read(self.keys.refresh))
+            self._keys_read.add_done_callback(lambda task: task.cancelled() or task.exception())
+        return self._keys_read
 
     async def opens(self, key: Key) -> bool:
         """Whether a key that opened a long call still opens anything."""
