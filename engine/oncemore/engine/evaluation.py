@@ -6,7 +6,7 @@ kept from it (own keys, typed and bounded values, one session per policy, thread
 fact) or noticed: exactly one rule per comparison must have fired, with a name we know. A broken invariant is a fault:
 the session is dropped as it is, the case is asked once more on a fresh one, and a second fault is the result.
 
-What the engine said of one case it is not asked again for another of the same cell: it could say nothing else.
+What the engine said of one case it is not asked again for another of the same key: it could say nothing else.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 
 from oncemore.engine import native
 from oncemore.engine.canonical import MAX_SAFE
-from oncemore.engine.cell import Cell, cells_of, waited
+from oncemore.engine.case_key import CaseKey, key_of, waited
 from oncemore.engine.errors import EngineFault
 from oncemore.rules.case import Case
 from oncemore.rules.engine_text import NAME, UNKNOWN, Encoder, Ruleset
@@ -123,8 +123,8 @@ class Session:
         self._leaves = [(self._open(f"l{i}", r), r.facts) for i, r in enumerate(plan.leaf_rulesets)]
         self._gates = [(self._open(f"g{i}", r), r.slots) for i, r in enumerate(plan.gate_rulesets)]
         self._outcome = [(self._open(f"o{i}", r), r.slots) for i, r in enumerate(plan.outcome_rulesets)]
-        self._cell = cells_of(plan)
-        self._kept: dict[Cell, Fired] = {}
+        self._key_of = key_of(plan)
+        self._kept: dict[CaseKey, Fired] = {}
 
     def _open(self, name: str, ruleset: Ruleset) -> int:
         try:
@@ -161,16 +161,16 @@ class Session:
         return names
 
     def run(self, case: Case) -> Fired:
-        """What the engine says of the case, asked unless it has said so of another one of its cell."""
+        """What the engine says of the case, asked unless it has said so of another one of its key."""
         if not self._keep:
             return self._asked(case)
-        cell = self._cell(case)
-        found = self._kept.get(cell)
+        known_as = self._key_of(case)
+        found = self._kept.get(known_as)
         if found is None:
             found = self._asked(case)
             if len(self._kept) >= self._keep:
                 self._kept.clear()
-            self._kept[cell] = found
+            self._kept[known_as] = found
         return found
 
     def _asked(self, case: Case) -> Fired:
