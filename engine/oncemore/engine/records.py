@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from oncemore.engine import record_text
 from oncemore.engine.competition import Verdict, settle
 from oncemore.engine.errors import OncemoreError
-from oncemore.engine.evaluation import Fired, read
+from oncemore.engine.fired import Fired, read
 from oncemore.rules.leaf_rules import FactType
 from oncemore.rules.ruleset import Plan
 
