@@ -7,15 +7,11 @@ every journal stands on PostgreSQL (`make postgres`).
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from tests import postgres
-from tests.adapters.codex.scripted import install
 from tests.engine.executor.crash_aftermath import SECOND, continued_by_another
 from tests.engine.executor.crash_tables import Row, table
-from tests.engine.executor.world import KEY, World, reported, world
+from tests.engine.executor.world import World, reported
 
 from oncemore.adapters.demo.model import Say
 
@@ -25,16 +21,10 @@ ROWS = [row for row in table("continue-unfinished-work") if EVERYTHING or (row.p
 
 
 @pytest.fixture
-def w(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    monkeypatch.setenv(KEY, "none")
-    url = postgres.server().fresh()
-    with world(tmp_path, url) as made:
-        made.program = install(tmp_path)
-        made.configure()
-        made.plot.first = lambda request: Say(f"Part one is written. {reported(request)}")
-        made.plot.second = lambda request: Say("Part two is written.")
-        yield made
-    postgres.drop(url)
+def w(on_a_server: World) -> World:
+    on_a_server.plot.first = lambda request: Say(f"Part one is written. {reported(request)}")
+    on_a_server.plot.second = lambda request: Say("Part two is written.")
+    return on_a_server
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
