@@ -1,3 +1,5 @@
+"""The vocabulary is one that conditions can name and that says what each runtime supplies."""
+
 from __future__ import annotations
 
 import re
