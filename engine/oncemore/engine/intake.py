@@ -15,13 +15,14 @@ from typing import Literal
 import peewee as pw
 
 from oncemore.engine import budgets, events, prompts, queueing, texts
+from oncemore.engine.allowance_tables import Advice
 from oncemore.engine.context import lock, wake
 from oncemore.engine.errors import Conflict, NotFound, QueueFull
 from oncemore.engine.journal import Journal
 from oncemore.engine.locks import locking, one_at_a_time
 from oncemore.engine.ports import GrantRef
 from oncemore.engine.process import callers_gone
-from oncemore.engine.tables import Advice, Attempt, Delivery, Request, Session, StartIntent, Turn
+from oncemore.engine.tables import Attempt, Delivery, Request, Session, StartIntent, Turn
 
 MESSAGE_LENGTH = 200_000
 """Longest message of a person, in characters."""

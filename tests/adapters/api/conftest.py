@@ -15,6 +15,7 @@ import httpx
 import pytest
 from tests.adapters.api.lark import Told, configuration, set_secrets
 from tests.adapters.feishu.fake import FakeLark
+from tests.every_table import ROWS
 
 from oncemore.adapters import wiring
 from oncemore.adapters.api.app import application
@@ -23,7 +24,6 @@ from oncemore.adapters.api.keys import SCOPES, Scope
 from oncemore.adapters.api.service import Service
 from oncemore.adapters.api.serving import listen, server_of
 from oncemore.engine.rulebook import Rulebook
-from oncemore.engine.tables import ROWS
 from oncemore.rules.loading import load_policies
 from oncemore.rules.shipped import shipped_policies
 
