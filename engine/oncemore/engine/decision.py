@@ -14,7 +14,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 from oncemore.engine.canonical import digest, quoted, text
 from oncemore.engine.competition import OFF, SHADOW, Standing, Verdict, settle
-from oncemore.engine.evaluation import ENGINE_NAME, Evaluator, Fired
+from oncemore.engine.evaluation import ENGINE_NAME, Evaluator
+from oncemore.engine.fired import Fired
 from oncemore.rules.case import Case, Evidence, Status, Value
 from oncemore.rules.engine_text import Encoder
 from oncemore.rules.leaf_rules import HIGHEST

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 
 from oncemore.engine.canonical import canonical, digest, quoted, text
 from oncemore.engine.competition import Verdict
-from oncemore.engine.evaluation import Fired
+from oncemore.engine.fired import Fired
 from oncemore.rules.case import Status
 from oncemore.rules.durations import format_ms, parse
 from oncemore.rules.expression import And, Compare, Duration, Expression, Leaf, Literal, Member, Not, Or

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from oncemore.engine import record_text
 from oncemore.engine.competition import Verdict, settle
 from oncemore.engine.errors import OncemoreError
-from oncemore.engine.evaluation import Fired, read
+from oncemore.engine.fired import Fired, read
 from oncemore.rules.leaf_rules import FactType
 from oncemore.rules.ruleset import Plan
 
@@ -37,8 +37,9 @@ def render(stored: bytes, texts_by_digest: Mapping[str, Mapping[str, str]]) -> l
     Raises:
         NotRenderable: a text is missing, is another one, or does not load.
     """
+    from oncemore.rules.digests import digest_of
     from oncemore.rules.floor import FLOOR_FILE, floor_gates
-    from oncemore.rules.loading import digest_of, policy_from_texts
+    from oncemore.rules.loading import policy_from_texts
     from oncemore.rules.ruleset import compile_policy
     from oncemore.rules.vocabulary import facts_from_text
 

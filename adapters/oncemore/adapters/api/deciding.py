@@ -30,7 +30,8 @@ from oncemore.engine.decision import Pass
 from oncemore.engine.errors import NotFound
 from oncemore.engine.locks import one_at_a_time
 from oncemore.engine.rulebook import Rulebook
-from oncemore.engine.tables import Bundle, PostedDecision, PostedPass
+from oncemore.engine.service_tables import PostedDecision, PostedPass
+from oncemore.engine.tables import Bundle
 from oncemore.rules.case import Case
 
 MOST_CASES: Final = 1_000

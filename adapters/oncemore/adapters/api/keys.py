@@ -21,7 +21,7 @@ from oncemore.adapters.configuration import Configuration
 from oncemore.adapters.errors import ConfigurationRefused
 from oncemore.engine.errors import Conflict, NotFound
 from oncemore.engine.journal import Journal
-from oncemore.engine.tables import ApiKey
+from oncemore.engine.service_tables import ApiKey
 
 Scope: TypeAlias = Literal["read", "decide", "act", "admin"]
 

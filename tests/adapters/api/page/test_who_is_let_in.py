@@ -12,7 +12,8 @@ from tests.adapters.api.page.conftest import decision_of
 from tests.adapters.api.page.world import MINUTE
 
 from oncemore.adapters.api.keys import Scope
-from oncemore.engine.tables import LevelChange, Request
+from oncemore.engine.allowance_tables import LevelChange
+from oncemore.engine.tables import Request
 
 PAGES = ("/", "/policies", "/policies/retry-quota", "/levels")
 
