@@ -34,7 +34,11 @@ LOOKED = (planned("", calls=["call-1"]), viewed(NOTES))
 MATERIAL = "oncemore.adapters.antigravity.material"
 CLOSED = guard(f"{MATERIAL}.segment", lambda one, terms: "closed", "asking whether the segment is closed")
 IDLE_OR_NOT = gate("native-idle", "session-idle", "floor/session")
-
+REJECTION = guard(
+    "oncemore.engine.running._rejection",
+    lambda context, turn, native, view, seen: None,
+    "checking what a review did before its answer counts",
+)
 
 _BETWEEN = re.compile(r"^=====material-(\w+)=====\n(.*)\n=====material-\1=====$", re.DOTALL | re.MULTILINE)
 

@@ -26,7 +26,7 @@ from oncemore.engine.journal import Journal
 from oncemore.engine.ports import NativeTurn
 from oncemore.engine.tables import Session, Turn, database
 from oncemore.rules import floor
-from oncemore.rules.loading import digest_of
+from oncemore.rules.digests import digest_of
 from oncemore.rules.shipped import shipped_policies
 
 

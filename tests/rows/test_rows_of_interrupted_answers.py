@@ -18,6 +18,7 @@ from tests.rows.interrupted_world import (
     MINUTE,
     ON,
     READING,
+    REJECTION,
     REVIEW,
     codex_turns,
     edit,
@@ -26,6 +27,7 @@ from tests.rows.interrupted_world import (
     reviewed,
     steward_desk,
 )
+from tests.rows.overreach import MORE_THAN_READING
 from tests.rows.removals import guard, without_policy
 from tests.rows.row import row
 
@@ -220,21 +222,9 @@ def test_V19_a_review_reply_whose_receipt_was_lost_is_found_and_not_sent_again(d
     "V20",
     "A review that writes, asks for more than reading or hands work on changes nothing, and its answer is rejected.",
     on=ON,
-    removed=guard(
-        "oncemore.engine.running._rejection",
-        lambda context, turn, native, view, seen: None,
-        "checking what a review did before its answer counts",
-    ),
+    removed=REJECTION,
 )
-@pytest.mark.parametrize(
-    "deed",
-    [
-        Call("exec_command", {"cmd": "echo x > written.md", "sandbox_permissions": "require_escalated"}),
-        Patch("*** Begin Patch\n*** Add File: written.md\n+x\n*** End Patch"),
-        Call("spawn_agent", {"task": "write it"}),
-    ],
-    ids=["a-command-out-of-the-sandbox", "a-patch", "a-delegation"],
-)
+@MORE_THAN_READING
 def test_V20_a_review_that_does_more_than_read_is_rejected(d: Desk, deed: Patch | Call) -> None:
     request = interrupted(d)
     before = kept(d, request)

@@ -22,6 +22,7 @@ from tests.rows.interrupted_world import (
     NOTES,
     ON,
     READING,
+    REJECTION,
     RESULTS,
     REVIEW,
     codex_turns,
@@ -32,6 +33,7 @@ from tests.rows.interrupted_world import (
     reviewed,
     steward_desk,
 )
+from tests.rows.overreach import MORE_THAN_READING
 from tests.rows.removals import all_of, gate, guard, read_once, without_policy
 from tests.rows.row import row
 
@@ -454,21 +456,9 @@ def test_V20_a_result_that_poses_as_something_else_stays_data(d: Desk) -> None:
     "V20",
     "A review of results that writes, asks for more than reading or hands work on is rejected; nothing is changed.",
     on=ON,
-    removed=guard(
-        "oncemore.engine.running._rejection",
-        lambda context, turn, native, view, seen: None,
-        "checking what a review did before its answer counts",
-    ),
+    removed=REJECTION,
 )
-@pytest.mark.parametrize(
-    "deed",
-    [
-        Call("exec_command", {"cmd": "echo x > written.md", "sandbox_permissions": "require_escalated"}),
-        Patch("*** Begin Patch\n*** Add File: written.md\n+x\n*** End Patch"),
-        Call("spawn_agent", {"task": "write it"}),
-    ],
-    ids=["a-command-out-of-the-sandbox", "a-patch", "a-delegation"],
-)
+@MORE_THAN_READING
 def test_V20_a_review_of_results_that_does_more_than_read_is_rejected(d: Desk, deed: Patch | Call) -> None:
     request = interrupted(d, *LOOKED)
     before = kept(d, request)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.engine.executor.world import World, turn_of_another_program
+from tests.rows.overreach import MORE_THAN_READING
 from tests.rows.removals import all_of, clause, gate, guard, ledger
 from tests.rows.row import row
 from tests.rows.steward_world import (
@@ -106,15 +107,7 @@ def test_E12_capacity_that_went_away_is_waited_for(steward: World) -> None:
     assert steward.rows("select * from turn where phase != 'review' order by position") == failed
 
 
-@pytest.mark.parametrize(
-    "deed",
-    [
-        Call("exec_command", {"cmd": "echo x > written.md", "sandbox_permissions": "require_escalated"}),
-        Patch("*** Begin Patch\n*** Add File: written.md\n+x\n*** End Patch"),
-        Call("spawn_agent", {"task": "write it"}),
-    ],
-    ids=["out-of-the-sandbox", "patch", "delegate"],
-)
+@MORE_THAN_READING
 @row(
     "E13",
     "A review that writes, asks for more than reading or hands work on changes nothing; its answer is not delivered.",

@@ -19,7 +19,7 @@ from oncemore.engine.journal_records import newest
 from oncemore.engine.ports import Receipt, Search, SourceRef
 from oncemore.engine.tables import Request
 from oncemore.rules import floor
-from oncemore.rules.loading import digest_of
+from oncemore.rules.digests import digest_of
 
 
 def in_the_message(context: Context, request: str, word: str) -> str:

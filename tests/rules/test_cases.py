@@ -1,3 +1,5 @@
+"""A facts file or a test's case says what is known and what is not; every mistake in it is shown where it stands."""
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""What a policy can be meant to say and does not is found, and what it may well mean is not."""
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""A diagnostic shows its line with the place underlined, and nothing in it acts on a terminal."""
+
 from __future__ import annotations
 
 import json

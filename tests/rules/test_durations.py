@@ -1,3 +1,5 @@
+"""A span of time reads back as it was written, and what is none is refused."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""Whatever starts a model stands on the whole floor, and a damaged floor is never a lower one."""
+
 from __future__ import annotations
 
 import re

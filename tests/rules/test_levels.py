@@ -1,3 +1,5 @@
+"""Levels are those of the file, and what is none of them is refused where it stands."""
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""Rule files load as their author wrote them, or are refused with every mistake where it stands."""
+
 from __future__ import annotations
 
 from pathlib import Path

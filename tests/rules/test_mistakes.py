@@ -1,3 +1,5 @@
+"""All mistakes of all files are told at once, in order."""
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""A normal form says the same as its condition in three values, within bounds."""
+
 from __future__ import annotations
 
 import random

@@ -1,3 +1,5 @@
+"""An expression is read as it is written, with its places, and nothing outside of the subset is taken."""
+
 from __future__ import annotations
 
 from typing import Any

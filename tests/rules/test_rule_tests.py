@@ -1,3 +1,5 @@
+"""A rule test passes, fails or is an error by what the record says, and no case stops the others."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping

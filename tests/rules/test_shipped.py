@@ -1,3 +1,5 @@
+"""The shipped policies and schemas are found in a checkout and in an installed package."""
+
 from __future__ import annotations
 
 import shutil

@@ -1,4 +1,4 @@
-"""The shipped policy, against an evaluation of its own; the engine runs the same test file elsewhere."""
+"""The shipped policies decide as an evaluation of their own says; the engine runs the same test files elsewhere."""
 
 from __future__ import annotations
 

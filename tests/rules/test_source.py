@@ -1,3 +1,5 @@
+"""Only plain YAML is read, every place in it is known, and what could be read in two ways is refused."""
+
 from __future__ import annotations
 
 import random

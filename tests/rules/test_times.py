@@ -1,3 +1,5 @@
+"""A moment reads as the calendar says, with its zone."""
+
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta

@@ -1,3 +1,5 @@
+"""A condition that cannot mean anything is refused at its place, with what may have been meant."""
+
 from __future__ import annotations
 
 import pytest

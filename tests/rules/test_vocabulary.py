@@ -1,11 +1,14 @@
+"""The vocabulary is one that conditions can name and that says what each runtime supplies."""
+
 from __future__ import annotations
 
 import re
 
 import pytest
 
+from oncemore.rules.fact import RUNTIMES
 from oncemore.rules.parsing import parse
-from oncemore.rules.vocabulary import DIGEST, FACTS, RUNTIMES
+from oncemore.rules.vocabulary import DIGEST, FACTS
 
 RESERVED = {
     *("as", "break", "const", "continue", "duration", "else", "false", "for", "function", "if", "import", "in", "let"),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from oncemore.engine.allowance_tables import LevelChange
 from oncemore.engine.levels import current
-from oncemore.engine.tables import LevelChange
 from oncemore.rules import durations, times
 
 

@@ -1,51 +1,18 @@
-"""How are the limits of `oncemore.yaml` written, and the values that every part of it is made of?"""
+"""How are the limits of `oncemore.yaml` written?"""
 
 from __future__ import annotations
 
-import re
 from types import MappingProxyType
-from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel
 
 from oncemore.adapters.entries import RuntimeName
+from oncemore.adapters.written_values import STRICT, Age, Count, Span
 from oncemore.engine.limits import BreakerLimits, Budgets, RouteBudget
-from oncemore.rules import durations
-
-STRICT = ConfigDict(strict=True, extra="forbid", frozen=True)
-"""Of every part of the file: its keys and no others, its types and no conversions."""
 
 
 class _Written(BaseModel):
     model_config = STRICT
-
-
-def _duration(value: object) -> int:
-    if not isinstance(value, str):
-        raise ValueError("write a duration with its unit, such as 2s or 15m")
-    ms = durations.parse(value)
-    if ms == 0:
-        raise ValueError("a duration here is longer than 0s")
-    return ms
-
-
-def age(value: object) -> int:
-    """How long ago, milliseconds: days, or a duration.
-
-    Raises:
-        ValueError: it is neither.
-    """
-    if isinstance(value, str) and re.fullmatch("[0-9]{1,5}d", value) and int(value[:-1]) > 0:
-        return int(value[:-1]) * 86_400_000
-    try:
-        return _duration(value)
-    except ValueError as error:
-        raise ValueError(f"write an age in days, such as 90d, or as a duration ({error})") from None
-
-
-Span = Annotated[int, BeforeValidator(_duration)]
-Age = Annotated[int, BeforeValidator(age)]
-Count = Annotated[int, Field(ge=1, lt=2**31)]
 
 
 class RetentionSection(_Written):

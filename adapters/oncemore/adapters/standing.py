@@ -6,10 +6,11 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 from oncemore.engine import advice, breaker, budgets, queueing
+from oncemore.engine.allowance_tables import BudgetWait
 from oncemore.engine.errors import NotFound
 from oncemore.engine.facts import STARTED
 from oncemore.engine.intake import Saw
-from oncemore.engine.tables import Attempt, BudgetWait, Decision, DecisionPass, Delivery, Request, Session, Turn
+from oncemore.engine.tables import Attempt, Decision, DecisionPass, Delivery, Request, Session, Turn
 from oncemore.rules import durations, times
 
 TRIES = {

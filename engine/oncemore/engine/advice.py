@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from oncemore.engine import events, levels
+from oncemore.engine.allowance_tables import Advice
 from oncemore.engine.context import lock
 from oncemore.engine.errors import Conflict, NotFound
 from oncemore.engine.journal import Journal
-from oncemore.engine.tables import Advice, Decision, Request
+from oncemore.engine.tables import Decision, Request
 
 WAITING, TAKEN, DONE, REFUSED, LAPSED = "waiting", "taken", "done", "refused", "lapsed"
 

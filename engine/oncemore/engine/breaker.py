@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import logging
 
+from oncemore.engine.allowance_tables import BreakerChange, Budget, BudgetWait
 from oncemore.engine.errors import Conflict
 from oncemore.engine.journal import Journal
 from oncemore.engine.limits import BreakerLimits
-from oncemore.engine.tables import Attempt, BreakerChange, Budget, BudgetWait, Request
+from oncemore.engine.tables import Attempt, Request
 
 log = logging.getLogger("oncemore.breaker")
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from oncemore.engine import breaker, events
+from oncemore.engine.allowance_tables import BudgetWait, RouteCapacity
 from oncemore.engine.context import Context, due
 from oncemore.engine.limits import Budgets, RouteBudget
-from oncemore.engine.tables import Attempt, BudgetWait, Request, RouteCapacity, Session
+from oncemore.engine.tables import Attempt, Request, Session
 from oncemore.rules import durations
 
 HOUR = 3_600_000

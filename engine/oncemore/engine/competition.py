@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from oncemore.engine.evaluation import Fired
+from oncemore.engine.fired import Fired
 from oncemore.rules.case import Status
 from oncemore.rules.engine_text import FAIL
 from oncemore.rules.expression import leaves

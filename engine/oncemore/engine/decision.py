@@ -7,14 +7,15 @@ case with its evidence, what it was judged by, and the names of the rules that f
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, Final, Literal, TypeAlias
 
 from oncemore.engine.canonical import digest, quoted, text
 from oncemore.engine.competition import OFF, SHADOW, Standing, Verdict, settle
-from oncemore.engine.evaluation import ENGINE_NAME, Evaluator, Fired
+from oncemore.engine.evaluation import ENGINE_NAME, Evaluator
+from oncemore.engine.fired import Fired
 from oncemore.rules.case import Case, Evidence, Status, Value
 from oncemore.rules.engine_text import Encoder
 from oncemore.rules.leaf_rules import HIGHEST
@@ -76,7 +77,7 @@ class Pass:
         return digest(self.stored)
 
     @cached_property
-    def written(self) -> list[str]:
+    def written(self) -> list[bytes]:
         """The decision records as canonical JSON, sorted by policy."""
         from oncemore.engine.records import settled
 
@@ -85,12 +86,19 @@ class Pass:
     @cached_property
     def records(self) -> list[Record]:
         """The decision records, sorted by policy."""
-        found: list[Record] = json.loads(f"[{','.join(self.written)}]")
+        found: list[Record] = json.loads(b"[" + b",".join(self.written) + b"]")
         return found
 
-    def json(self) -> str:
-        """What `decide` prints: outcome, the policy that fired, the records; canonical."""
-        return f'{{"decisions":[{",".join(self.written)}],"fired":{text(self.fired)},"outcome":"{self.outcome.value}"}}'
+    def json(self, end: bytes = b"") -> bytes:
+        """What `decide` prints: outcome, the policy that fired, the records; canonical, and then `end`."""
+        last = f'],"fired":{text(self.fired)},"outcome":"{self.outcome.value}"}}'.encode()
+        # Put together at once: many policies have much to say.
+        return b"".join([b'{"decisions":[', *_separated(self.written), last, end])
+
+
+def _separated(parts: Iterable[bytes]) -> list[bytes]:
+    """The parts of an array."""
+    return [piece for part in parts for piece in (b",", part)][1:]
 
 
 def decide(
@@ -181,7 +189,7 @@ def _stored(
     policies = ",".join([f'"{name}":{_policy(verdict)}' for name, verdict in verdicts.items()])
     return (
         f'{{"case":{{"facts":{facts},"now":{text(case.now)},"waiting_since":{text(case.waiting_since)}}},'
-        f'"engine":{text(kept["engine"])},"floor":{text(evaluator.floor_digest)},"levels":{level},'
+        f'"engine":{{"name":"{ENGINE_NAME}","version":{quoted(evaluator.engine_version)}}},"floor":{text(evaluator.floor_digest)},"levels":{level},'
         f'"origin":"{kept["origin"]}","policies":{{{policies}}},"request":{text(kept["request"])},'
         f'"stage":"{kept["stage"]}","vocabulary":{text(evaluator.vocabulary_digest)}}}'
     ).encode()
@@ -199,23 +207,22 @@ def _policy(verdict: Verdict) -> str:
 def _facts(evaluator: Evaluator, case: Case) -> tuple[dict[str, dict[str, Any]], str]:
     """The facts as they are kept, and the canonical text of these."""
     written = evaluator.written
-    sources: dict[int, tuple[dict[str, Any], str]] = {}
     facts: dict[str, dict[str, Any]] = {}
     texts = []
+    source: Evidence | None = None
+    evidence: dict[str, Any] = {}
+    evidence_text = ""
     for name, reading in sorted(case.readings.items()):
         encode = written.get(name)
         if encode is None:
             continue
+        if reading.evidence is not source:  # most facts of a case come from one place
+            source = reading.evidence
+            evidence, evidence_text = ({}, "") if source is None else _evidence(source)
         # Whatever else somebody takes for a value is one of no fact.
         value = reading.value if isinstance(reading.value, (int, str)) else None
         judged, judged_text = _judged(encode, reading.status, value)
-        source = reading.evidence
-        if source is None:
-            facts[name] = judged
-            texts.append(f'"{name}":{{{judged_text}}}')
-            continue
-        evidence, evidence_text = sources.get(id(source)) or sources.setdefault(id(source), _evidence(source))
-        facts[name] = {**evidence, **judged}
+        facts[name] = evidence | judged
         texts.append(f'"{name}":{{{evidence_text}{judged_text}}}')
     return facts, "{" + ",".join(texts) + "}"
 

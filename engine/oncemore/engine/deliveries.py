@@ -13,7 +13,7 @@ from oncemore.engine.context import Context, due, lock, look
 from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.errors import Busy, NotFound, PortError, Refused
 from oncemore.engine.ports import Receipt, Search
-from oncemore.engine.process import Process
+from oncemore.engine.process import callers_gone
 from oncemore.engine.tables import (
     Attempt,
     Decision,
@@ -344,12 +344,9 @@ def _within_key_window(context: Context, delivery: Delivery) -> bool:
 
 
 def _sender_gone(context: Context, delivery: Delivery) -> bool:
-    """Whether nobody can still be sending: this process is not, and any other that stored an intent has ended."""
-    for intent in DeliveryIntent.select().where(DeliveryIntent.delivery == delivery.id):
-        sender = Process(intent.host, intent.boot, intent.pid, intent.pid_started)
-        if sender != context.process and not sender.gone():
-            return False
-    return True
+    """Whether nobody can still be sending: this process is not."""
+    intents = DeliveryIntent.select().where(DeliveryIntent.delivery == delivery.id)
+    return callers_gone(intents, but=context.process)
 
 
 def _set_state(context: Context, delivery: Delivery, state: str, why: str, *, again: bool = False) -> None:

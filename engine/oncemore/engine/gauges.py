@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import peewee as pw
 
 from oncemore.engine import advice, breaker, budgets
+from oncemore.engine.allowance_tables import BudgetWait
 from oncemore.engine.facts import STARTED
 from oncemore.engine.limits import Budgets
-from oncemore.engine.tables import BudgetWait, Request, Turn
+from oncemore.engine.tables import Request, Turn
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from oncemore.engine.tables import Advice, Attempt, Decision, Event, Request
+from oncemore.engine.allowance_tables import Advice
+from oncemore.engine.tables import Attempt, Decision, Event, Request
 
 Ending = Literal[
     "wrote_again", "other_policy", "same_policy", "operator_acted", "stopped", "closed", "answered", "open"

@@ -15,13 +15,14 @@ from typing import Literal
 import peewee as pw
 
 from oncemore.engine import budgets, events, prompts, queueing, texts
+from oncemore.engine.allowance_tables import Advice
 from oncemore.engine.context import lock, wake
 from oncemore.engine.errors import Conflict, NotFound, QueueFull
 from oncemore.engine.journal import Journal
 from oncemore.engine.locks import locking, one_at_a_time
 from oncemore.engine.ports import GrantRef
-from oncemore.engine.process import Process
-from oncemore.engine.tables import Advice, Attempt, Delivery, Request, Session, StartIntent, Turn
+from oncemore.engine.process import callers_gone
+from oncemore.engine.tables import Attempt, Delivery, Request, Session, StartIntent, Turn
 
 MESSAGE_LENGTH = 200_000
 """Longest message of a person, in characters."""
@@ -327,11 +328,6 @@ def _open_request(request: str, *, ended_too: bool = False) -> Request:
     return row
 
 
-def _senders_gone(turn: str) -> bool:
-    intents = StartIntent.select().where(StartIntent.turn == turn)
-    return all(Process(one.host, one.boot, one.pid, one.pid_started).gone() for one in intents)
-
-
 def _close(row: Request, now: int) -> None:
     if Session.get_by_id(row.session).active_turn in {
         turn.id for turn in Turn.select(Turn.id).where(Turn.request == row.id)
@@ -372,7 +368,8 @@ def _settle_start(session: str, request: str, saw: Saw, now: int) -> None:
     if turn is None or not StartIntent.select().where(StartIntent.turn == turn.id).exists():
         raise Conflict(f"no start of {request} is ambiguous")
     # A worker that is in the middle of the call has not called it ambiguous; its answer may still come.
-    if Request.get_by_id(request).held is None and not _senders_gone(turn.id):
+    starts = StartIntent.select().where(StartIntent.turn == turn.id)
+    if Request.get_by_id(request).held is None and not callers_gone(starts):
         raise Conflict(f"a worker is starting {turn.id} just now; use `stop` to end it")
     ended = "a person saw that it ran" if saw == "ran" else "a person saw that it did not run"
     Turn.update(status="failed", error="other", detail=ended, ended_at=now).where(Turn.id == turn.id).execute()

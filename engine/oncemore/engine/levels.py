@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from oncemore.engine.allowance_tables import LevelChange
 from oncemore.engine.errors import Conflict
 from oncemore.engine.locks import one_at_a_time
-from oncemore.engine.tables import Decision, LevelChange, Request
+from oncemore.engine.tables import Decision, Request
 
 LEVELS: Final = ("off", "shadow", "advise", "enforce")
 

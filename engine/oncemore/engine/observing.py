@@ -7,8 +7,8 @@ somebody asks, see `gauges`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Final, Protocol
 
 from oncemore.engine.competition import Verdict
@@ -47,6 +47,10 @@ class Observer(Protocol):
         """What happens inside took place under this name."""
 
 
+UNNAMED: Final[AbstractContextManager[None]] = nullcontext()
+"""What happens inside takes place under no name."""
+
+
 class Silent:
     """Nobody watches."""
 
@@ -62,40 +66,30 @@ class Silent:
     def acted(self, action: str, result: str) -> None:
         """Not kept."""
 
-    @contextmanager
-    def span(self, name: str, **ids: str) -> Iterator[None]:
+    def span(self, name: str, **ids: str) -> AbstractContextManager[None]:
         """Not kept."""
-        yield
+        return UNNAMED
 
 
 SILENT: Final[Observer] = Silent()
 
 
-@contextmanager
-def watching(observer: Observer, case: Case, *, evidence: bool, **ids: str) -> Iterator[Callable[[Pass], Pass]]:
-    """One judgement of a case takes place inside; what it gave is handed through the function.
+def watched(observer: Observer, case: Case, judge: Callable[[], Pass], *, evidence: bool, **ids: str) -> Pass:
+    """What the judgement of a case gives.
 
     Args:
         evidence: the facts were read here, so that those that are not known say something of our reading.
     """
     if observer is SILENT:
-        yield _unwatched
-        return
+        return judge()
     began = time.perf_counter()
-
-    def told(judged: Pass) -> Pass:
+    with observer.span("decide", **ids):
+        judged = judge()
         observer.decision_took(time.perf_counter() - began)
         for name, verdict in judged.verdicts.items():
             observer.decided(name, verdict.outcome.value, verdict.kind.value, verdict.level or "none")
             if evidence:
                 _tell_unknown(observer, verdict, case)
-        return judged
-
-    with observer.span("decide", **ids):
-        yield told
-
-
-def _unwatched(judged: Pass) -> Pass:
     return judged
 
 

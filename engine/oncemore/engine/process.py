@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,17 @@ class Process:
         if self.boot != here.boot:
             return True
         return _started(self.pid) != self.started
+
+
+def callers_gone(intents: Iterable[Any], but: Process | None = None) -> bool:
+    """Whether nobody can still be making the call that these intents were stored for: all who stored them have ended.
+
+    Args:
+        intents: rows of one call, each with its process in `host`, `boot`, `pid` and `pid_started`.
+        but: a process that is known not to be calling.
+    """
+    callers = (Process(one.host, one.boot, one.pid, one.pid_started) for one in intents)
+    return all(caller == but or caller.gone() for caller in callers)
 
 
 def _boot() -> str:

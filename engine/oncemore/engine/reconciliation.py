@@ -13,7 +13,7 @@ from oncemore.engine.context import Context, due, let_go, lock
 from oncemore.engine.dispatch import STARTS
 from oncemore.engine.errors import PortError
 from oncemore.engine.ports import Inventory, NativeTurn, Observation, Profile, TurnView
-from oncemore.engine.process import Process
+from oncemore.engine.process import callers_gone
 from oncemore.engine.tables import Request, Session, StartIntent, StartReceipt, Turn
 
 
@@ -33,7 +33,7 @@ def reconcile(context: Context, turn: Turn) -> bool:
 
 
 def _settle_start(context: Context, turn: Turn) -> bool:
-    if not _sender_gone(context, turn):
+    if not callers_gone(StartIntent.select().where(StartIntent.turn == turn.id), but=context.process):
         return _look_again(context, turn, "another process may be starting it")
     if not _own_thread(context, turn):
         return _look_again(context, turn, "the native thread could not be taken")
@@ -96,14 +96,6 @@ def _settle_run(context: Context, turn: Turn, native: NativeTurn) -> bool:
     if inventory is None or inventory.observation is None or not inventory.observation.ended:
         return _look_again(context, turn, "its end cannot be read")
     running.finish(context, turn, native, inventory.observation, "its process ended before it did")
-    return True
-
-
-def _sender_gone(context: Context, turn: Turn) -> bool:
-    for intent in StartIntent.select().where(StartIntent.turn == turn.id):
-        sender = Process(intent.host, intent.boot, intent.pid, intent.pid_started)
-        if sender != context.process and not sender.gone():
-            return False
     return True
 
 

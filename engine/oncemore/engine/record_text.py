@@ -14,9 +14,9 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
-from oncemore.engine.canonical import digest, quoted, text
+from oncemore.engine.canonical import canonical, digest, quoted, text
 from oncemore.engine.competition import Verdict
-from oncemore.engine.evaluation import Fired
+from oncemore.engine.fired import Fired
 from oncemore.rules.case import Status
 from oncemore.rules.durations import format_ms, parse
 from oncemore.rules.expression import And, Compare, Duration, Expression, Leaf, Literal, Member, Not, Or
@@ -43,8 +43,8 @@ class StoredCase:
         types: the vocabulary of that day.
 
     Attributes:
-        readings: by fact, the members of an operand that the case brings, as JSON.
-        known: by fact, the value as people write it, as JSON; `null` unless it was known.
+        readings: by fact, the members of an operand that the case brings, as JSON; once it is spelled.
+        known: by fact, the value as people write it, as JSON; `null` unless it was known; once it is spelled.
         certain: the facts that were known.
     """
 
@@ -52,8 +52,8 @@ class StoredCase:
         self.now: int = case["now"]
         self.facts: Mapping[str, Mapping[str, Any]] = case["facts"]
         self.types = types
-        self.readings: dict[str, str] = _Written(self._write)
-        self.known: dict[str, str] = _Written(self._write)
+        self.readings: dict[str, bytes] = {}
+        self.known: dict[str, bytes] = {}
         self.certain = {fact for fact, kept in self.facts.items() if kept["status"] == "known"}
         self._moments: dict[int | None, tuple[str, str]] = {}
 
@@ -62,15 +62,17 @@ class StoredCase:
         status: Status = self.facts[fact]["status"] if fact in self.facts else "missing"
         return status
 
-    def _write(self, fact: str) -> None:
-        kept = self.facts.get(fact, _NOTHING)
-        observed = kept.get("observed_at")
-        age, at = self._moments.get(observed) or self._moment(observed)
-        span = self.types[fact].type == "duration"
-        before, after, known = _spelled(fact, kept["status"], kept.get("value"), kept.get("source"), span)
-        details = f'"details":{text(kept["details"])},' if "details" in kept else ""
-        self.readings[fact] = f'{{"age":{age},{details}{before}{at}{after}'
-        self.known[fact] = known
+    def spell(self, facts: frozenset[str]) -> None:
+        """Write down what the case says of these, where that has not been done."""
+        for fact in facts - self.readings.keys():
+            kept = self.facts.get(fact, _NOTHING)
+            observed = kept.get("observed_at")
+            age, at = self._moments.get(observed) or self._moment(observed)
+            span = self.types[fact].type == "duration"
+            before, after, known = _spelled(fact, kept["status"], kept.get("value"), kept.get("source"), span)
+            details = f'"details":{text(kept["details"])},' if "details" in kept else ""
+            self.readings[fact] = f'{{"age":{age},{details}{before}{at}{after}'.encode()
+            self.known[fact] = known
 
     def _moment(self, observed: int | None) -> tuple[str, str]:
         """How long before the case it was, and when; many facts have the same."""
@@ -81,24 +83,13 @@ class StoredCase:
         return found
 
 
-class _Written(dict[str, str]):
-    """Texts by fact, each written when it is first looked for."""
-
-    def __init__(self, write: Callable[[str], None]) -> None:
-        self._write = write
-
-    def __missing__(self, fact: str) -> str:
-        self._write(fact)
-        return self[fact]
-
-
 _NOTHING: Mapping[str, Any] = {"status": "missing"}
 
 
 @lru_cache(maxsize=SPELLED, typed=True)
 def _spelled(
     fact: str, status: str, value: bool | int | str | None, source: str | None, span: bool
-) -> tuple[str, str, str]:
+) -> tuple[str, str, bytes]:
     """A reading before the time of its evidence and after it, and its value if that counts.
 
     What is none of the fact's type, or was not known, may have a value too: it is shown and does not count.
@@ -106,15 +97,41 @@ def _spelled(
     shown = text(format_ms(int(value)) if span and value is not None else value)
     before = f'"fact":{quoted(fact)},"observed_at":'
     after = f',"source":{text(source)},"status":"{status}","value":{shown},"wanted":'
-    return before, after, shown if status == "known" else "null"
+    return before, after, shown.encode() if status == "known" else b"null"
 
 
-def write(kept: Mapping[str, Any], case: StoredCase, verdict: Verdict, decision_id: str) -> str:
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What the records of a pass have in common, each as JSON."""
+
+    at: bytes
+    engine: bytes
+    origin: bytes
+    request: bytes
+    stage: bytes
+
+
+def frame(kept: Mapping[str, Any]) -> Frame:
+    """The frame of a stored pass."""
+    return Frame(
+        instant(kept["case"]["now"]).encode(),
+        _engine(*kept["engine"].items()),
+        canonical(kept["origin"]),
+        canonical(kept["request"]),
+        canonical(kept["stage"]),
+    )
+
+
+@lru_cache(maxsize=16)
+def _engine(*named: tuple[str, str]) -> bytes:
+    return canonical(dict(named))
+
+
+def write(frame: Frame, case: StoredCase, verdict: Verdict, decision_id: str) -> bytes:
     """One decision's record.
 
     Args:
-        kept: the stored pass.
-        verdict: what became of the policy in it.
+        verdict: what became of the policy in the pass.
         decision_id: as `sha256:…`.
     """
     fired = verdict.fired
@@ -129,31 +146,32 @@ def write(kept: Mapping[str, Any], case: StoredCase, verdict: Verdict, decision_
         verdict.level,
     )
     parts = form.parts
+    case.spell(parts.spelled)
     facts = parts.facts % parts.known(case.known)
     lacking = _NONE if case.certain >= parts.looked_at else _lacking(case, parts.in_order)
     missing, stale, conflict = lacking
     return form.record % (
-        instant(case.now),
+        frame.at,
         conflict,
-        decision_id,
-        text(kept["engine"]),
+        decision_id.encode(),
+        frame.engine,
         facts,
-        digest(facts.encode()),
+        digest(facts).encode(),
         *parts.gates(case.readings),
         missing,
-        text(kept["origin"]),
-        text(kept["request"]),
-        text(kept["stage"]),
+        frame.origin,
+        frame.request,
+        frame.stage,
         stale,
-        "null" if verdict.until is None else f'"{instant(verdict.until)}"',
+        b"null" if verdict.until is None else f'"{instant(verdict.until)}"'.encode(),
         *parts.when(case.readings),
     )
 
 
-_NONE: Final = ("[]", "[]", "[]")
+_NONE: Final = (b"[]", b"[]", b"[]")
 
 
-def _lacking(case: StoredCase, facts: tuple[str, ...]) -> tuple[str, str, str]:
+def _lacking(case: StoredCase, facts: tuple[str, ...]) -> tuple[bytes, bytes, bytes]:
     """The facts that gates looked at and that were missing, stale, in conflict; each as JSON."""
     lists: tuple[list[str], list[str], list[str]] = ([], [], [])
     for fact in facts:
@@ -164,13 +182,13 @@ def _lacking(case: StoredCase, facts: tuple[str, ...]) -> tuple[str, str, str]:
             lists[2].append(fact)
         elif status != "known":
             lists[0].append(fact)
-    return text(lists[0]), text(lists[1]), text(lists[2])
+    return canonical(lists[0]), canonical(lists[1]), canonical(lists[2])
 
 
 # What does not change -------------------------------------------------------------------------------------------------
 # Texts with a gap, `%s`, wherever a case brings something.
 
-_Pick: TypeAlias = Callable[[Mapping[str, str]], tuple[str, ...]]
+_Pick: TypeAlias = Callable[[Mapping[str, bytes]], tuple[bytes, ...]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,14 +199,16 @@ class _Parts:
         conditions: `when` and every gate, each before its result and after it.
         when, gates: pick what fills the gaps of those.
         facts, known: the facts, with a gap for each value, and what picks these.
+        spelled: all of them.
         looked_at, in_order: by gates.
     """
 
     conditions: tuple[tuple[str, str], ...]
     when: _Pick
     gates: _Pick
-    facts: str
+    facts: bytes
     known: _Pick
+    spelled: frozenset[str]
     looked_at: frozenset[str]
     in_order: tuple[str, ...]
     policy: str
@@ -199,7 +219,7 @@ class _Parts:
 class _Form:
     """A record of a policy with certain results, and what fills its gaps."""
 
-    record: str
+    record: bytes
     parts: _Parts
 
 
@@ -228,7 +248,7 @@ def _form(
         f'"outcome":"{outcome.value}","parameters":{parameters},"policy":{parts.policy},"reason":{reason},'
         f'"request":%s,"stage":%s,"stale":%s,"until":%s,"when":{when}}}'
     )
-    return _Form(record, parts)
+    return _Form(record.encode(), parts)
 
 
 def _reason(kind: ReasonKind, gate: str | None, rivals: tuple[str, ...], fault: str | None) -> str:
@@ -267,8 +287,9 @@ def _parts(plan: Plan) -> _Parts:
         conditions=tuple(conditions),
         when=_pick([fact for fact, _ in when]),
         gates=_pick([fact for _, operands in gates for fact, _ in operands]),
-        facts="{" + ",".join([_gapless(quoted(fact)) + ":%s" for fact in facts]) + "}",
+        facts=("{" + ",".join([_gapless(quoted(fact)) + ":%s" for fact in facts]) + "}").encode(),
         known=_pick(facts),
+        spelled=frozenset(facts),
         looked_at=frozenset(in_order),
         in_order=in_order,
         policy=_gapless(text({"name": policy.name, "revision": policy.revision, "digest": policy.digest})),

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from oncemore.engine import record_text
 from oncemore.engine.competition import Verdict, settle
 from oncemore.engine.errors import OncemoreError
-from oncemore.engine.evaluation import Fired, read
+from oncemore.engine.fired import Fired, read
 from oncemore.rules.leaf_rules import FactType
 from oncemore.rules.ruleset import Plan
 
@@ -37,8 +37,9 @@ def render(stored: bytes, texts_by_digest: Mapping[str, Mapping[str, str]]) -> l
     Raises:
         NotRenderable: a text is missing, is another one, or does not load.
     """
+    from oncemore.rules.digests import digest_of
     from oncemore.rules.floor import FLOOR_FILE, floor_gates
-    from oncemore.rules.loading import digest_of, policy_from_texts
+    from oncemore.rules.loading import policy_from_texts
     from oncemore.rules.ruleset import compile_policy
     from oncemore.rules.vocabulary import facts_from_text
 
@@ -60,7 +61,7 @@ def render(stored: bytes, texts_by_digest: Mapping[str, Mapping[str, str]]) -> l
         if policy.digest != entry["digest"]:
             raise NotRenderable(f"the text kept for policy {entry['digest']} is another one")
         plans[policy.digest] = compile_policy(policy, floor_gates(policy.action, floor), facts)
-    found: list[Record] = json.loads(f"[{','.join(written(stored, plans, facts))}]")
+    found: list[Record] = json.loads(b"[" + b",".join(written(stored, plans, facts)) + b"]")
     return found
 
 
@@ -79,7 +80,7 @@ def _sha256(text: str) -> str:
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
-def written(stored: bytes, plans: Mapping[str, Plan], facts: Mapping[str, FactType]) -> list[str]:
+def written(stored: bytes, plans: Mapping[str, Plan], facts: Mapping[str, FactType]) -> list[bytes]:
     """As `render`, each record as its canonical JSON, with policies that are compiled already, by digest."""
     kept = json.loads(stored)
     policies = kept["policies"]
@@ -91,19 +92,20 @@ def written(stored: bytes, plans: Mapping[str, Plan], facts: Mapping[str, FactTy
 
 def settled(
     stored: bytes, kept: Mapping[str, Any], verdicts: Mapping[str, Verdict], facts: Mapping[str, FactType]
-) -> list[str]:
+) -> list[bytes]:
     """As `written`, of a pass whose outcomes are at hand, as they are when it was just made.
 
     Args:
         kept: what `stored` says.
     """
     case = record_text.StoredCase(kept["case"], facts)
+    frame = record_text.frame(kept)
     identity = hashlib.sha256(b'{"pass":' + stored + b',"policy":"')
     records = []
     for name, verdict in verdicts.items():
         own = identity.copy()
         own.update(name.encode() + b'"}')
-        records.append(record_text.write(kept, case, verdict, f"sha256:{own.hexdigest()}"))
+        records.append(record_text.write(frame, case, verdict, f"sha256:{own.hexdigest()}"))
     return records
 
 

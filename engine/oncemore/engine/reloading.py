@@ -17,7 +17,8 @@ from pathlib import Path
 from oncemore.engine.errors import OncemoreError
 from oncemore.engine.rulebook import Rulebook
 from oncemore.rules.errors import RulesError
-from oncemore.rules.loading import content_digest, load_policies
+from oncemore.rules.folder import content_digest
+from oncemore.rules.loading import load_policies
 
 log = logging.getLogger("oncemore.policies")
 

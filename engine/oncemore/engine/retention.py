@@ -16,7 +16,8 @@ import peewee as pw
 from oncemore.engine import texts as texts_kept
 from oncemore.engine.journal import Journal
 from oncemore.engine.locks import free, one_at_a_time
-from oncemore.engine.tables import Delivery, Event, PostedDecision, PostedPass, Request, Text, Turn
+from oncemore.engine.service_tables import PostedDecision, PostedPass
+from oncemore.engine.tables import Delivery, Event, Request, Text, Turn
 
 log = logging.getLogger("oncemore.retention")
 

@@ -6,7 +6,8 @@ looks, and the others follow one by one at a spread, so that returning capacity 
 
 from __future__ import annotations
 
-from oncemore.engine.tables import Clock, Route, database
+from oncemore.engine.allowance_tables import Route
+from oncemore.engine.tables import Clock, database
 
 SPREAD = 10_000
 """For how long nobody else looks after one Request did, milliseconds, where nothing else is configured."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from oncemore.engine.decision import Pass, Stage, decide
 from oncemore.engine.errors import Conflict
 from oncemore.engine.evaluation import Evaluator
-from oncemore.engine.observing import SILENT, Observer, watching
+from oncemore.engine.observing import SILENT, Observer, watched
 from oncemore.engine.records import judged_by
 from oncemore.engine.smoke import publish
 from oncemore.rules.case import Case
@@ -69,9 +69,11 @@ class Rulebook:
 
     def decide(self, case: Case, *, stage: Stage, request: str, levels: Mapping[str, str]) -> Pass:
         """Judge facts that were read back, by all policies at their levels."""
-        with watching(self.observer, case, evidence=True, request=request, stage=stage) as told:
-            judged = decide(self._evaluator, case, stage=stage, origin="read_back", request=request, levels=levels)
-            return told(judged)
+
+        def judge() -> Pass:
+            return decide(self._evaluator, case, stage=stage, origin="read_back", request=request, levels=levels)
+
+        return watched(self.observer, case, judge, evidence=True, request=request, stage=stage)
 
     def ask(self, case: Case, *, levels: Mapping[str, str] | None = None, only: str | None = None) -> Pass:
         """Judge facts that somebody posted; nothing that acts ever takes such a pass.
@@ -83,8 +85,11 @@ class Rulebook:
         Raises:
             KeyError: `only` names no policy.
         """
-        with watching(self.observer, case, evidence=False, stage="asked") as told:
-            return told(decide(self._evaluator, case, stage="asked", origin="posted", levels=levels, only=only))
+
+        def judge() -> Pass:
+            return decide(self._evaluator, case, stage="asked", origin="posted", levels=levels, only=only)
+
+        return watched(self.observer, case, judge, evidence=False, stage="asked")
 
     def action(self, policy: str) -> str | None:
         """What the policy does; None when there is no such policy."""

@@ -1,4 +1,4 @@
-"""Which rows does the journal hold?
+"""Which rows hold the conversations, what was decided and done, and who works on it?
 
 Times are whole milliseconds since the epoch. Texts that people or models wrote are not in these rows: they hold the
 text's SHA-256 and its length, the text itself stands in `text`. The migrations are the schema's authority; a test
@@ -7,14 +7,14 @@ compares both.
 
 from __future__ import annotations
 
-from typing import Any
-
 import peewee as pw
+
+from oncemore.engine.rendering import Rows
 
 database = pw.DatabaseProxy()
 
 
-class Row(pw.Model):
+class Row(Rows):
     """Common base: one database, strict tables, singular names."""
 
     class Meta:
@@ -283,30 +283,6 @@ class Event(Row):
         primary_key = pw.CompositeKey("request", "seq")
 
 
-class Route(Row):
-    """A way to a model, shared by all Sessions of a runtime: who looked at its capacity last, and until when nobody
-    else does."""
-
-    name = pw.TextField(primary_key=True)
-    holder = pw.TextField()
-    next_look = pw.BigIntegerField()
-
-
-class LevelChange(Row):
-    """A policy's level from `at` on, until `until` or the next change."""
-
-    id = pw.BigAutoField()
-    policy = pw.TextField()
-    level = pw.TextField()
-    who = pw.TextField()
-    why = pw.TextField()
-    at = pw.BigIntegerField()
-    until = pw.BigIntegerField(null=True)
-
-    class Meta:
-        table_name = "level_change"
-
-
 class InboxMessage(Row):
     """A message of the App conversation, in the order in which it came."""
 
@@ -361,172 +337,3 @@ class Lease(Row):
     session = pw.TextField(unique=True)
     worker = pw.BigIntegerField(index=True)
     taken_at = pw.BigIntegerField()
-
-
-class ApiKey(Row):
-    """A key to the service. The secret itself is nowhere: `digest` is its HMAC under the pepper. `scopes` are words."""
-
-    id = pw.TextField(primary_key=True)
-    name = pw.TextField()
-    digest = pw.TextField()
-    scopes = pw.TextField()
-    created_at = pw.BigIntegerField()
-    expires_at = pw.BigIntegerField(null=True)
-    used_at = pw.BigIntegerField(null=True)
-    revoked_at = pw.BigIntegerField(null=True)
-
-    class Meta:
-        table_name = "api_key"
-
-
-class EndedSession(Row):
-    """A session of the page whose holder signed out; `until` is when it would have ended by itself."""
-
-    session = pw.TextField(primary_key=True)
-    until = pw.BigIntegerField()
-
-    class Meta:
-        table_name = "ended_session"
-
-
-class PostedMessage(Row):
-    """A message that a program posted for a person, by the program's own id of it."""
-
-    workspace = pw.TextField()
-    message = pw.TextField()
-    digest = pw.TextField()
-    language = pw.TextField()
-    inbox_message = pw.TextField()
-    request = pw.TextField()
-    at = pw.BigIntegerField()
-
-    class Meta:
-        table_name = "posted_message"
-        primary_key = pw.CompositeKey("workspace", "message")
-
-
-class PostedPass(Row):
-    """All decisions on one posted case, kept because its poster asked for it. `poster` is the id of the key."""
-
-    id = pw.TextField(primary_key=True)
-    stored = pw.TextField()
-    outcome = pw.TextField()
-    fired = pw.TextField(null=True)
-    poster = pw.TextField()
-    at = pw.BigIntegerField()
-
-    class Meta:
-        table_name = "posted_pass"
-
-
-class PostedDecision(Row):
-    """One policy's decision within a posted pass."""
-
-    id = pw.TextField(primary_key=True)
-    posted_pass = pw.TextField(index=True, column_name="pass")
-
-    class Meta:
-        table_name = "posted_decision"
-
-
-class Budget(Row):
-    """The row that is written first by whoever counts recoveries to reserve one more."""
-
-    name = pw.TextField(primary_key=True)
-    fence = pw.BigIntegerField()
-
-
-class BudgetWait(Row):
-    """A Request whose policy fires and whose recovery waits for a budget. `given_up` once its policy's patience was
-    over: then a person is needed."""
-
-    request = pw.TextField(primary_key=True)
-    policy = pw.TextField()
-    budget = pw.TextField()
-    why = pw.TextField()
-    since = pw.BigIntegerField()
-    until = pw.BigIntegerField(null=True)
-    given_up = pw.BooleanField()
-
-    class Meta:
-        table_name = "budget_wait"
-
-
-class RouteCapacity(Row):
-    """What was last seen of a route's room, and since when it is so."""
-
-    name = pw.TextField(primary_key=True)
-    state = pw.TextField()
-    since = pw.BigIntegerField()
-
-    class Meta:
-        table_name = "route_capacity"
-
-
-class BreakerChange(Row):
-    """The breaker opened or was closed; the newest row says how it stands."""
-
-    id = pw.BigAutoField()
-    state = pw.TextField()
-    who = pw.TextField()
-    why = pw.TextField()
-    at = pw.BigIntegerField()
-
-    class Meta:
-        table_name = "breaker_change"
-
-
-class Advice(Row):
-    """A decision at `advise` that fired, put before an operator, and what came of it."""
-
-    id = pw.BigAutoField()
-    request = pw.TextField()
-    policy = pw.TextField()
-    decision = pw.TextField()
-    state = pw.TextField()
-    who = pw.TextField(null=True)
-    why = pw.TextField(null=True)
-    reason = pw.TextField(null=True)
-    offered_at = pw.BigIntegerField()
-    taken_at = pw.BigIntegerField(null=True)
-    settled_at = pw.BigIntegerField(null=True)
-
-
-ROWS: tuple[type[Row], ...] = (
-    Text,
-    Bundle,
-    Clock,
-    Session,
-    SessionThread,
-    Request,
-    Turn,
-    Attempt,
-    StartIntent,
-    StartReceipt,
-    Delivery,
-    DeliveryIntent,
-    DecisionPass,
-    Decision,
-    Event,
-    Route,
-    LevelChange,
-    InboxMessage,
-    InboxReply,
-    RunningWorker,
-    Lease,
-    ApiKey,
-    EndedSession,
-    PostedMessage,
-    PostedPass,
-    PostedDecision,
-    Budget,
-    BudgetWait,
-    RouteCapacity,
-    BreakerChange,
-    Advice,
-)
-
-
-def columns(row: type[Row]) -> dict[str, Any]:
-    """The declared columns of a table, by column name."""
-    return {field.column_name: field for field in row._meta.sorted_fields}

@@ -18,11 +18,12 @@ from oncemore.rules.case import Case, Evidence, Reading, Value
 from oncemore.rules.diagnostics import in_order
 from oncemore.rules.errors import FactsInvalid
 from oncemore.rules.expectations import Known, check_expectations
+from oncemore.rules.fact import Fact
 from oncemore.rules.files import FactsEntry, TestsEntry
 from oncemore.rules.source import Document, Node, load_bytes, read
 from oncemore.rules.structure import validate
 from oncemore.rules.typecheck import unknown_fact, value_problem
-from oncemore.rules.vocabulary import FACTS, Fact
+from oncemore.rules.vocabulary import FACTS
 
 TEST_NOW: Final = times.parse("2026-01-01T00:00:00Z")
 """The moment of every test case that names none."""

@@ -17,9 +17,11 @@ from oncemore.rules.cells import Undecided
 from oncemore.rules.diagnostics import Diagnostic, in_order
 from oncemore.rules.errors import FactsInvalid
 from oncemore.rules.expectations import Known, known_beside, known_from
+from oncemore.rules.folder import test_files
 from oncemore.rules.levels import read_levels
 from oncemore.rules.lint import findings
-from oncemore.rules.loading import Group, Loaded, read_policies, test_files
+from oncemore.rules.loading import read_policies
+from oncemore.rules.reading import Group, Loaded
 from oncemore.rules.rivals import Rivals
 from oncemore.rules.source import Document, read
 from oncemore.rules.typecheck import nearest

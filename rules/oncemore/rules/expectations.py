@@ -10,7 +10,9 @@ from pathlib import Path
 from oncemore.rules.actions import ACTIONS
 from oncemore.rules.files import NAME
 from oncemore.rules.floor import floor_gates
-from oncemore.rules.loading import Loaded, PolicySet, policy_files, read_policies
+from oncemore.rules.folder import policy_files
+from oncemore.rules.loading import PolicySet, read_policies
+from oncemore.rules.reading import Loaded
 from oncemore.rules.source import Document, Node
 from oncemore.rules.typecheck import nearest
 

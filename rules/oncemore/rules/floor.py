@@ -10,10 +10,10 @@ from functools import cache
 from pathlib import Path
 
 from oncemore.rules.actions import ACTIONS
+from oncemore.rules.digests import digest_of
 from oncemore.rules.errors import RulesInvalid
 from oncemore.rules.files import FloorFile
 from oncemore.rules.gates import Found, read_gates
-from oncemore.rules.loading import digest_of
 from oncemore.rules.policy import Gate
 from oncemore.rules.source import load_bytes
 from oncemore.rules.structure import validate

@@ -18,9 +18,10 @@ from oncemore.rules.diagnostics import in_order as in_file_order
 from oncemore.rules.errors import FactsInvalid, NoPolicies
 from oncemore.rules.expectations import known_beside
 from oncemore.rules.expression import Compare, Expression, Literal, Member, Not
+from oncemore.rules.folder import GROUPS, policy_files
 from oncemore.rules.layout import CONDITIONS, Kind, in_order, laid_out
 from oncemore.rules.levels import read_levels
-from oncemore.rules.loading import GROUPS, policy_files, read_group, read_policies
+from oncemore.rules.loading import read_group, read_policies
 from oncemore.rules.named_file import read_up_to
 from oncemore.rules.parsing import parse
 from oncemore.rules.source import MAX_BYTES, Document, Place, load, read

@@ -14,9 +14,9 @@ from oncemore.rules.cells import FAIL, PASS, Box, Cells, Wanted, likely, solve
 from oncemore.rules.expression import Expression
 from oncemore.rules.floor import floor_gates
 from oncemore.rules.gates import Found
-from oncemore.rules.loading import Reading
 from oncemore.rules.outcome import SEVERITY, Outcome, Truth
 from oncemore.rules.policy import Gate, Policy
+from oncemore.rules.reading import Reading
 from oncemore.rules.witness import Values
 
 

@@ -14,11 +14,12 @@ from oncemore.rules.cells import FAIL, Box, Cells, Undecided, solve
 from oncemore.rules.deciding import decisions
 from oncemore.rules.diagnostics import Diagnostic
 from oncemore.rules.expression import Expression, Member, leaves
+from oncemore.rules.fact import RUNTIMES
 from oncemore.rules.gates import Found, names
 from oncemore.rules.judged import FoundGate, Judged, judged_file
-from oncemore.rules.loading import Reading
+from oncemore.rules.reading import Reading
 from oncemore.rules.source import Document, Node
-from oncemore.rules.vocabulary import FACTS, RUNTIMES
+from oncemore.rules.vocabulary import FACTS
 from oncemore.rules.witness import Values, facts_text
 
 File = Judged[FoundGate]

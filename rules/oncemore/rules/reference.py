@@ -6,7 +6,8 @@ from itertools import groupby
 
 from oncemore.rules import durations
 from oncemore.rules.examples import EXAMPLES
-from oncemore.rules.vocabulary import FACTS, RUNTIMES, Fact
+from oncemore.rules.fact import RUNTIMES, Fact
+from oncemore.rules.vocabulary import FACTS
 
 _PREFACE = """\
 # Facts

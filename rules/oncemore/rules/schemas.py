@@ -15,9 +15,10 @@ from pydantic import BaseModel, ConfigDict, RootModel
 
 from oncemore.rules.actions import ACTIONS
 from oncemore.rules.examples import EXAMPLES
+from oncemore.rules.fact import Fact
 from oncemore.rules.files import FactsEntry, GroupFile, PolicyFile, TestsEntry
 from oncemore.rules.levels import Level
-from oncemore.rules.vocabulary import FACTS, Fact
+from oncemore.rules.vocabulary import FACTS
 
 
 class LevelsFile(RootModel[dict[str, Level]]):

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from oncemore.rules import durations
 from oncemore.rules.expression import Duration, Expression, Leaf, Literal, Member, Span, leaves
-from oncemore.rules.vocabulary import FACTS, Fact
+from oncemore.rules.fact import Fact
+from oncemore.rules.vocabulary import FACTS
 
 MIN_INT, MAX_INT = -(2**63), 2**63 - 1
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from tests.adapters import folders
 from tests.adapters.antigravity.fake import FakeLanguageServer, Look
 
 from oncemore.adapters.antigravity.language_server import AntigravityRuntime, Limits
@@ -58,9 +58,7 @@ class Stand:
         return runtime
 
     def opened(self, folder: Path) -> Workspace:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        told = os.fstat(descriptor)
-        workspace = Workspace(str(folder), told.st_dev, told.st_ino, descriptor)
+        workspace = folders.opened(folder)
         self.cleanup.callback(workspace.close)
         return workspace
 

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.adapters import folders
 from tests.adapters.states.truth import strays, until
 
 from oncemore.adapters.antigravity.harness import HarnessRuntime
@@ -49,9 +50,7 @@ class Workbench:
         return runtime
 
     def opened(self, folder: Path) -> Workspace:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        told = os.fstat(descriptor)
-        workspace = Workspace(str(folder), told.st_dev, told.st_ino, descriptor)
+        workspace = folders.opened(folder)
         self.cleanup.callback(workspace.close)
         return workspace
 

@@ -13,6 +13,9 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.adapters.api.lark import Told, configuration, set_secrets
+from tests.adapters.feishu.fake import FakeLark
+from tests.every_table import ROWS
 
 from oncemore.adapters import wiring
 from oncemore.adapters.api.app import application
@@ -21,7 +24,6 @@ from oncemore.adapters.api.keys import SCOPES, Scope
 from oncemore.adapters.api.service import Service
 from oncemore.adapters.api.serving import listen, server_of
 from oncemore.engine.rulebook import Rulebook
-from oncemore.engine.tables import ROWS
 from oncemore.rules.loading import load_policies
 from oncemore.rules.shipped import shipped_policies
 
@@ -126,6 +128,14 @@ def world(tmp_path: Path, place: Path | str) -> Iterator[World]:
     (tmp_path / "data").mkdir(mode=0o700, exist_ok=True)
     with opened(tmp_path, configuration) as found:
         yield found
+
+
+@pytest.fixture
+def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Told]:
+    set_secrets(monkeypatch)
+    clock = Clock()
+    with FakeLark(clock) as lark, opened(tmp_path, configuration(lark.base_url), clock) as world:
+        yield Told(world, lark)
 
 
 @contextmanager

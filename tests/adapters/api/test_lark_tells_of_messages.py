@@ -3,79 +3,19 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
-import os
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
 import pytest
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-from cryptography.hazmat.primitives.padding import PKCS7
-from tests.adapters.api.conftest import Clock, World, opened, rows
+from tests.adapters.api.conftest import opened, rows
+from tests.adapters.api.lark import ANN, CHAT, NAMES, Told, configuration, set_secrets
 from tests.adapters.feishu.fake import FakeLark
 
 from oncemore.adapters.api import events
 from oncemore.adapters.api.logs import logged
 from oncemore.adapters.errors import ConfigurationInvalid, ConfigurationRefused
 from oncemore.engine.tables import Request
-
-ANN, CHAT = "ou_ann", "oc_private"
-NAMES = {
-    "ONCEMORE_TEST_SECRET": FakeLark.app_secret,
-    "ONCEMORE_TEST_TOKEN": FakeLark.verification_token,
-    "ONCEMORE_TEST_EVENTS": FakeLark.encrypt_key,
-}
-EVENTS = "events: {token: {environment: ONCEMORE_TEST_TOKEN}, encrypt_key: {environment: ONCEMORE_TEST_EVENTS}}"
-
-
-def configuration(base: str, told: str = EVENTS) -> str:
-    return f"""\
-journal: data/oncemore.db
-runtimes:
-  codex: {{home: codex}}
-sources:
-  team:
-    {{kind: feishu, base: '{base}', app_id: {FakeLark.app_id}, secret: {{environment: ONCEMORE_TEST_SECRET}}, {told}}}
-workspaces:
-  notes: {{path: notes, owner: {ANN}, level: workspace_read, revision: 1, source: team}}
-"""
-
-
-@dataclass
-class Told:
-    """A service, and the Lark that tells it of messages."""
-
-    world: World
-    lark: FakeLark
-
-    def tell(self, raw: bytes, headers: dict[str, str] | None = None, source: str = "team") -> httpx.Response:
-        """What comes in, signed now unless it says otherwise."""
-        signed = self.lark.signed(raw) if headers is None else headers
-        return self.world.call("POST", f"/v1/sources/{source}/events", key=None, content=raw, headers=signed)
-
-    def event(self, text: str = "Please write it.", event: str = "e-1", author: str = ANN, **changes: object) -> bytes:
-        """The event of a message that a person just wrote, sealed."""
-        return self.seal(self.lark.event(self.lark.post(CHAT, author, text), event, **changes))
-
-    def seal(self, raw: bytes) -> bytes:
-        key = hashlib.sha256(self.lark.encrypt_key.encode()).digest()
-        iv = os.urandom(16)
-        padder, encryptor = PKCS7(128).padder(), Cipher(algorithms.AES256(key), modes.CBC(iv)).encryptor()
-        content = encryptor.update(padder.update(raw) + padder.finalize()) + encryptor.finalize()
-        return json.dumps({"encrypt": base64.b64encode(iv + content).decode()}).encode()
-
-
-@pytest.fixture
-def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Told]:
-    for name, value in NAMES.items():
-        monkeypatch.setenv(name, value)
-    clock = Clock()
-    with FakeLark(clock) as lark, opened(tmp_path, configuration(lark.base_url), clock) as world:
-        yield Told(world, lark)
 
 
 def test_a_message_is_taken_in_and_answered_after_the_commit(told: Told) -> None:
@@ -205,8 +145,7 @@ def test_what_is_not_committed_in_time_is_to_be_told_once_more(told: Told, monke
     assert (answer.status_code, answer.json()["code"], answer.headers["retry-after"]) == (503, "A211", "5")
     disk.set()
     monkeypatch.undo()
-    for name, value in NAMES.items():
-        monkeypatch.setenv(name, value)
+    set_secrets(monkeypatch)
     assert told.tell(raw).status_code == 200
     assert Request.select().count() == 1
 
@@ -215,8 +154,7 @@ def test_what_is_not_committed_in_time_is_to_be_told_once_more(told: Told, monke
 def test_the_service_does_not_start_without_what_events_are_believed_by(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lacking: str
 ) -> None:
-    for name, value in NAMES.items():
-        monkeypatch.setenv(name, value)
+    set_secrets(monkeypatch)
     monkeypatch.delenv(lacking)
     with pytest.raises(ConfigurationRefused, match=lacking), opened(tmp_path, configuration("http://127.0.0.1:9")):
         pass

@@ -11,7 +11,8 @@ from tests.postgres import both
 from oncemore.adapters.api.requests import NewRequest, posted
 from oncemore.adapters.api.service import Service
 from oncemore.engine import advice, intake
-from oncemore.engine.tables import Advice, Event, InboxMessage, Request, Turn
+from oncemore.engine.allowance_tables import Advice
+from oncemore.engine.tables import Event, InboxMessage, Request, Turn
 
 
 @both

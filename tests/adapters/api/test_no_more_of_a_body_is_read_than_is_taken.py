@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.adapters.api.conftest import Clock, World, opened
-from tests.adapters.api.test_lark_tells_of_messages import NAMES, configuration
+from tests.adapters.api.lark import configuration, set_secrets
 
 from oncemore.adapters.api.doors import MAX_BYTES
 
@@ -28,8 +28,7 @@ class Endless:
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    for name, value in NAMES.items():
-        monkeypatch.setenv(name, value)
+    set_secrets(monkeypatch)
     with opened(tmp_path, configuration("http://127.0.0.1:9"), Clock()) as found:
         yield found
 

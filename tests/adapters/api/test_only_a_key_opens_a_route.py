@@ -15,7 +15,7 @@ from tests.adapters.api.document import FILE
 from oncemore.adapters.api.keys import SCOPES, Keys, pepper, pepper_file
 from oncemore.adapters.errors import ConfigurationRefused
 from oncemore.engine.errors import Conflict, NotFound
-from oncemore.engine.tables import ApiKey
+from oncemore.engine.service_tables import ApiKey
 
 SCOPE = {
     "POST /access/v1/evaluation": "decide",

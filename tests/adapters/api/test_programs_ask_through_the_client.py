@@ -1,4 +1,4 @@
-"""The client of the service, over a real socket."""
+"""A program asks the service through its client, over a real socket, and is told a no with its code."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from tests.adapters.api.test_a_posted_case_is_decided import CONTINUE, firing
 
 from oncemore.adapters.api.working import Work
 from oncemore.adapters.codex.home import write_config
-from oncemore.engine.tables import LevelChange
+from oncemore.engine.allowance_tables import LevelChange
 from oncemore.engine.worker import Worker
 from oncemore.rules.shipped import shipped_pages, shipped_policies
 from oncemore.rules.vocabulary import FACTS

@@ -1,4 +1,4 @@
-"""`oncemore serve` and `oncemore keys` as an operator runs them."""
+"""`oncemore serve` and `oncemore keys` do as processes what an operator needs, and say what keeps them from it."""
 
 from __future__ import annotations
 

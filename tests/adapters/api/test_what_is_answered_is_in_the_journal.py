@@ -10,9 +10,7 @@ from pathlib import Path
 
 import peewee as pw
 import pytest
-from tests.adapters.api.conftest import Clock, opened
-from tests.adapters.api.test_lark_tells_of_messages import NAMES, Told, configuration
-from tests.adapters.feishu.fake import FakeLark
+from tests.adapters.api.lark import Told
 
 from oncemore.adapters.api.problems import as_problem
 from oncemore.engine import texts
@@ -20,15 +18,6 @@ from oncemore.engine.errors import JournalInterrupted, JournalRefused
 from oncemore.engine.group_commit import GroupCommit
 from oncemore.engine.journal import Journal
 from oncemore.engine.tables import Text, database
-
-
-@pytest.fixture
-def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Told]:
-    for name, value in NAMES.items():
-        monkeypatch.setenv(name, value)
-    clock = Clock()
-    with FakeLark(clock) as lark, opened(tmp_path, configuration(lark.base_url), clock) as world:
-        yield Told(world, lark)
 
 
 @pytest.fixture

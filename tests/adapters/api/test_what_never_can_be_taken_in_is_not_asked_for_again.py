@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from tests.adapters.api.conftest import Clock, opened, rows
-from tests.adapters.api.test_lark_tells_of_messages import ANN, CHAT, NAMES, Told, configuration
+from tests.adapters.api.conftest import rows
+from tests.adapters.api.lark import ANN, CHAT, Told
 from tests.adapters.feishu.fake import FakeLark
 
 from oncemore.engine.intake import MESSAGE_LENGTH
-
-
-@pytest.fixture
-def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Told]:
-    for name, value in NAMES.items():
-        monkeypatch.setenv(name, value)
-    clock = Clock()
-    with FakeLark(clock) as lark, opened(tmp_path, configuration(lark.base_url), clock) as world:
-        yield Told(world, lark)
 
 
 @pytest.mark.parametrize("text", ["", " ", "a\0b", "\ud800", "x" * (MESSAGE_LENGTH + 1), "/stop\0", "/stop \ud800"])

@@ -1,4 +1,4 @@
-"""`init` and `doctor`."""
+"""`init` makes a folder that is right from the start, and `doctor` says what is missing and what mends it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`breaker` and `act` on a journal."""
+"""An operator opens and closes the breaker, acts on advice and has texts dropped, each only when that is said."""
 
 from __future__ import annotations
 

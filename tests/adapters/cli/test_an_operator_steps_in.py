@@ -1,4 +1,4 @@
-"""`stop`, `release` and `levels` on a journal."""
+"""An operator stops, releases and changes levels; each is recorded with its reason, and nothing else is overridden."""
 
 from __future__ import annotations
 

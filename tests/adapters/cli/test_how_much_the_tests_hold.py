@@ -1,4 +1,4 @@
-"""`test --coverage`, `--mutate` and `--watch`, and `cases`: how much of the rules their tests hold."""
+"""`test --coverage`, `--mutate` and `--watch`, and `cases`, say how much of the rules their tests hold."""
 
 from __future__ import annotations
 

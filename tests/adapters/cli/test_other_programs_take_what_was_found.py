@@ -1,4 +1,4 @@
-"""`check` and `test` as SARIF, JUnit XML, Markdown and GitHub's workflow commands."""
+"""What `check` and `test` found is taken by other programs, as SARIF, JUnit XML, Markdown and workflow commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fmt`: what it writes, names and leaves alone."""
+"""`fmt` writes the one form, names what it changed, and leaves alone what it cannot read or may not touch."""
 
 from __future__ import annotations
 

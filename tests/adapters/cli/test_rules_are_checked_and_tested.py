@@ -1,4 +1,4 @@
-"""`check`, `test` and `facts`, with their exit codes."""
+"""`check`, `test` and `facts` say what they found, and tell it by their exit codes."""
 
 from __future__ import annotations
 

@@ -10,6 +10,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from tests.adapters import folders
+
 from oncemore.adapters.codex.home import write_config
 from oncemore.adapters.codex.runtime import CodexRuntime
 from oncemore.adapters.demo.model import Hang, ModelRequest, Say, Script, ScriptedModel
@@ -48,9 +50,7 @@ class Stage:
         return runtime
 
     def opened(self, folder: Path) -> Workspace:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        told = os.fstat(descriptor)
-        workspace = Workspace(str(folder), told.st_dev, told.st_ino, descriptor)
+        workspace = folders.opened(folder)
         self.cleanup.callback(workspace.close)
         return workspace
 

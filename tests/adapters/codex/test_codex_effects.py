@@ -79,8 +79,9 @@ def test_waiting_for_a_slow_command_is_no_effect_of_its_own(stage: Stage) -> Non
     def script(request: ModelRequest) -> Script:
         told = request.tool_results_since_user
         if not told:
-            return Shell("sleep 0.6; echo end", yield_ms=250)
+            return Shell("while [ ! -e go ]; do sleep 0.05; done; echo end", yield_ms=250)
         if len(told) == 1:
+            (stage.folder / "go").touch()
             session = int(told[0].partition("session ID ")[2].split()[0])
             return Call("write_stdin", {"session_id": session, "chars": "", "yield_time_ms": 5000})
         return Say("done")

@@ -1,4 +1,4 @@
-"""How a message that was accepted reads now."""
+"""An accepted message reads back as unchanged, edited, recalled or missing, or nothing is said of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The App conversation as a Source."""
+"""The App conversation is a Source: what was said and answered in it can be read back."""
 
 from __future__ import annotations
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 from tests.adapters.codex.stage import Stage
+from tests.adapters.states.measured import LOOPS, Measured
 from tests.adapters.states.states import Book
-from tests.adapters.states.truth import Read, Report, Truth, living, report, until
+from tests.adapters.states.truth import Read, Report, Truth, until
 
 from oncemore.adapters.codex.home import write_config
 from oncemore.adapters.codex.reading import rollouts
@@ -24,9 +25,7 @@ from oncemore.adapters.demo.model import (
     ScriptedModel,
     Shell,
 )
-from oncemore.engine.ports import NativeTurn, TurnView
-
-LOOPS = "echo begun > begun; while [ ! -e stop ]; do sleep 0.05; done; echo ended > ended"
+from oncemore.engine.ports import NativeTurn
 
 
 class CodexWorld:
@@ -62,7 +61,7 @@ class CodexWorld:
             yield truth, measured
 
 
-class Seat(Stage):
+class Seat(Measured, Stage):
     """One conversation in the world."""
 
     def __init__(self, world: CodexWorld, name: str, cleanup: ExitStack) -> None:
@@ -113,29 +112,6 @@ class Seat(Stage):
         native = self.begin(**options)
         until((self.folder / "begun").exists)
         return native
-
-    def stop_the_command(self) -> None:
-        (self.folder / "stop").touch()
-        until((self.folder / "ended").exists)
-        until(lambda: not living(self.folder))
-
-    def reading(self, native: NativeTurn | None, runtime: CodexRuntime | None = None) -> Read:
-        """What is reported whenever it is asked for; and whether a command lives then."""
-        asked = runtime or self.runtime
-        watched = native or NativeTurn("none", "none")
-
-        def read() -> Report:
-            inventory = asked.inventory(self.session, TurnView("request-1", native))
-            self.lived = living(self.folder)
-            return report(inventory, native, lambda: asked.observe(watched, 0))
-
-        return read
-
-    def measure(self, truth: Truth) -> None:
-        """Hold the truth that is told against what the folder and the kernel say."""
-        changed = {path.name for path in self.folder.iterdir()} - {"stop"}
-        assert bool(changed) == (truth.acted == "something"), changed
-        assert self.lived is None or self.lived == truth.runs
 
     def request(self, method: str, runtime: CodexRuntime | None = None, **params: Any) -> dict[str, Any]:
         """Ask the process that has the thread loaded, as its person's client would."""

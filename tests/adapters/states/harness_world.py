@@ -9,16 +9,14 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from tests.adapters.antigravity.workbench import Workbench
+from tests.adapters.states.measured import LOOPS, Measured
 from tests.adapters.states.states import Book
-from tests.adapters.states.truth import Read, Report, Truth, living, report, until
+from tests.adapters.states.truth import Read, Report, Truth, until
 
 from oncemore.adapters.antigravity import store
-from oncemore.adapters.antigravity.harness import HarnessRuntime
 from oncemore.adapters.demo.chat import ChatModel
 from oncemore.adapters.demo.model import Hang, ModelRequest, Say, Script, Shell
-from oncemore.engine.ports import NativeTurn, TurnView
-
-LOOPS = "echo begun > begun; while [ ! -e stop ]; do sleep 0.05; done; echo ended > ended"
+from oncemore.engine.ports import NativeTurn
 
 
 class HarnessWorld:
@@ -53,7 +51,7 @@ class HarnessWorld:
             yield truth, measured
 
 
-class Seat(Workbench):
+class Seat(Measured, Workbench):
     """One conversation in the world."""
 
     def __init__(self, world: HarnessWorld, name: str, cleanup: ExitStack) -> None:
@@ -105,29 +103,6 @@ class Seat(Workbench):
         native = self.begin()
         until((self.folder / "begun").exists)
         return native
-
-    def stop_the_command(self) -> None:
-        (self.folder / "stop").touch()
-        until((self.folder / "ended").exists)
-        until(lambda: not living(self.folder))
-
-    def reading(self, native: NativeTurn | None, runtime: HarnessRuntime | None = None) -> Read:
-        """What is reported whenever it is asked for; and whether a command lives then."""
-        asked = runtime or self.runtime
-        watched = native or NativeTurn("none", "none")
-
-        def read() -> Report:
-            inventory = asked.inventory(self.session, TurnView("request-1", native))
-            self.lived = living(self.folder)
-            return report(inventory, native, lambda: asked.observe(watched, 0))
-
-        return read
-
-    def measure(self, truth: Truth) -> None:
-        """Hold the truth that is told against what the folder and the kernel say."""
-        changed = {path.name for path in self.folder.iterdir()} - {"stop"}
-        assert bool(changed) == (truth.acted == "something"), changed
-        assert self.lived is None or self.lived == truth.runs
 
     def say(self, text: str) -> None:
         """Say something into the conversation past Oncemore, as its person would."""

@@ -11,6 +11,7 @@ import pytest
 from tests.postgres import both
 
 from oncemore.engine import advice, breaker, budgets, intake
+from oncemore.engine.allowance_tables import Advice, LevelChange
 from oncemore.engine.context import Context, Settings, lock
 from oncemore.engine.errors import Conflict
 from oncemore.engine.gauges import gauges
@@ -19,7 +20,7 @@ from oncemore.engine.journal import Journal
 from oncemore.engine.limits import BreakerLimits, Budgets, RouteBudget
 from oncemore.engine.ports import GrantRef, Ports, Workspace
 from oncemore.engine.rulebook import Rulebook
-from oncemore.engine.tables import Advice, Attempt, Decision, DecisionPass, LevelChange, Request
+from oncemore.engine.tables import Attempt, Decision, DecisionPass, Request
 
 NOW = 1_800_000_000_000
 HOUR = 3_600_000

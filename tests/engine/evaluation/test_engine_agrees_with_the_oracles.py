@@ -8,7 +8,8 @@ import pytest
 from tests.engine.evaluation import generating
 from tests.oracle_outcome import Answer, answer
 
-from oncemore.engine.evaluation import Evaluator, Fired, read
+from oncemore.engine.evaluation import Evaluator
+from oncemore.engine.fired import Fired, read
 from oncemore.rules.outcome import Truth
 
 PARTS, POLICIES, CASES = 10, 420, 50

@@ -18,7 +18,7 @@ from tests.engine.evaluation.generating import VOCABULARY, Declared
 from tests.engine.evaluation.written import case, evaluator, gate, policy
 
 from oncemore.engine import native
-from oncemore.engine.evaluation import Session
+from oncemore.engine.engine_session import Session
 from oncemore.rules.case import Reading
 from oncemore.rules.engine_text import NotCompilable
 from oncemore.rules.leaf_rules import MAX_LIST

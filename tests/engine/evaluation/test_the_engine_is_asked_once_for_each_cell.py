@@ -8,7 +8,8 @@ import pytest
 from tests.engine.evaluation.generating import VOCABULARY
 from tests.engine.evaluation.written import case, gate, policy
 
-from oncemore.engine.evaluation import Evaluator, Session
+from oncemore.engine.engine_session import Session
+from oncemore.engine.evaluation import Evaluator
 from oncemore.rules.case import Value
 from oncemore.rules.policy import Policy
 

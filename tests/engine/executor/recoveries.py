@@ -17,6 +17,7 @@ from tests.adapters.antigravity.fake import FakeLanguageServer, Look, command, p
 from tests.adapters.codex.scripted import install
 from tests.adapters.feishu.conftest import ANN
 from tests.adapters.feishu.fake import FakeLark
+from tests.engine.executor import crash_aftermath
 from tests.engine.executor.world import World, hanging
 
 from oncemore.adapters import wiring
@@ -171,13 +172,8 @@ class Stage:
         return [reply.text.strip() for reply in self._lark.replies(self._message)]
 
     def proofs(self) -> dict[str, int]:
-        """How often a call was settled by which proof, but for a claim or a lock that was only not free yet."""
-        found = len(self.w.rows('select * from event where body like \'%"proof":"found"%\''))
-        kinds = [row["kind"] for row in self.w.rows("select kind from event")]
-        again = "send_again" if self._on_lark else "not_sent"
-        absent = kinds.count("absent") + kinds.count(again)
-        waits = self.w.rows("select state from request where held like '%may have run%'")
-        return {"found": found, "absent": absent, "neither": len(waits)}
+        """How often a call was settled by which proof."""
+        return crash_aftermath.proofs(self.w, "send_again" if self._on_lark else "not_sent")
 
 
 @contextmanager

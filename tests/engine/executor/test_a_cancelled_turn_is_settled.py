@@ -13,6 +13,7 @@ import pytest
 from tests.adapters.antigravity.fake import FakeLanguageServer, Look, command, planned
 from tests.adapters.antigravity.stand import PLANNERS
 from tests.engine.executor.world import World
+from tests.every_table import ROWS
 
 from oncemore.adapters.antigravity.language_server import AntigravityRuntime, Limits
 from oncemore.adapters.antigravity.server import LanguageServer
@@ -21,7 +22,6 @@ from oncemore.adapters.inbox import Inbox
 from oncemore.adapters.wire import Wire
 from oncemore.engine import intake, prompts
 from oncemore.engine.crashpoints import CrashPoint
-from oncemore.engine.tables import ROWS
 from oncemore.engine.worker import Worker
 
 IN_TURN = "decision join decision_pass p on p.id = pass where p.stage = 'in_turn'"

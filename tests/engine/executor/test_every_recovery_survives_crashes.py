@@ -11,11 +11,12 @@ import os
 
 import pytest
 from tests.adapters.feishu.fake import FakeLark
+from tests.engine.executor.crash_aftermath import is_as_told
 from tests.engine.executor.crash_tables import REPLY_POINTS, RUNS, Row, table
 from tests.engine.executor.recoveries import ANSWER, MINUTE, SECRET, STORIES, TOKEN, Programs, stage
 from tests.engine.executor.world import SHIPPED, World
 
-from oncemore.engine import events, prompts
+from oncemore.engine import prompts
 from oncemore.engine.crashpoints import CrashPoint
 
 NOT_IN_ITS_WAY = {"settle-cancelled-turn": {"after_reserve", "after_enqueue", "after_native_end"}}
@@ -88,19 +89,11 @@ def survives(w: World, policy: str, row: Row, programs: Programs, on_lark: bool)
         kept = w.rows("select * from turn where ended_at is not null order by id")
         w.work(*(fires + minutes * MINUTE for minutes in (2, 4, 6)))
 
-        assert played.native_turns() == row.turns
-        assert w.model.calls == row.calls
         replies = played.replies()
-        assert len(replies) == len(set(replies)) == row.replies
+        is_as_told(w, row, played.native_turns(), replies, played.proofs())
         assert replies.count(prompts.FAILED["en"]) == row.notices
+        assert w.model.calls == row.calls
         assert (ANSWER in replies) == (row.request == "answered")
-        assert [one["state"] for one in w.rows("select state from request")] == [row.request]
-        last = w.rows("select state from attempt where turn = (select max(turn) from attempt)")
-        assert [one["state"] for one in last] == ([] if row.attempt == "-" else [row.attempt])
-        proofs = {name: times for name, times in played.proofs().items() if times}
-        assert proofs == ({} if row.settled_by == "-" else {row.settled_by: 1})
         if played.desk is not None:
             assert played.desk.cancels == []
         assert w.rows("select * from turn where ended_at is not null order by id")[: len(kept)] == kept
-        with w.house():
-            assert events.verify(w.row("select id from request")["id"]) is None

@@ -7,7 +7,6 @@ turns by a further process, replies straight from the database file, model calls
 from __future__ import annotations
 
 import json
-import os
 import re
 import sqlite3
 import time
@@ -20,6 +19,7 @@ from typing import Any, cast
 
 import psycopg
 from psycopg.rows import dict_row
+from tests.adapters.folders import opened
 from tests.engine.executor.worker_process import WorkerProcess
 
 from oncemore.adapters import wiring
@@ -29,7 +29,7 @@ from oncemore.adapters.codex.runtime import CodexRuntime
 from oncemore.adapters.demo.model import Hang, ModelRequest, Say, Script, ScriptedModel, Shell
 from oncemore.adapters.inbox import Inbox
 from oncemore.engine.crashpoints import Checkpoint, unobserved
-from oncemore.engine.ports import Profile, SessionView, Source, Thread, Workspace
+from oncemore.engine.ports import Profile, SessionView, Source, Thread
 from oncemore.engine.postgres import is_url
 from oncemore.engine.rulebook import Rulebook
 from oncemore.engine.worker import Worker
@@ -296,10 +296,7 @@ def hanging(world: World) -> Callable[[ModelRequest], Script]:
 def turn_of_another_program(world: World, text: str = "What did you write?") -> None:
     """Another program of the person's runs a turn of its own in the Session's thread."""
     home, thread = str(world.folder / "codex"), world.rows("select thread from session_thread")[0]["thread"]
-    found = world.workspace.stat()
-    folder = Workspace(
-        str(world.workspace), found.st_dev, found.st_ino, os.open(world.workspace, os.O_RDONLY | os.O_DIRECTORY)
-    )
+    folder = opened(world.workspace)
     view, profile = SessionView("elsewhere", "codex", home, (Thread("codex", home, thread),)), Profile("read_only")
     runtime = CodexRuntime(passed_on=[KEY])
     try:

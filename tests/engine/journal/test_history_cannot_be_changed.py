@@ -7,24 +7,12 @@ from pathlib import Path
 import peewee as pw
 import pytest
 from tests import postgres
+from tests.every_table import ROWS, columns
 
 from oncemore.engine import events, intake
 from oncemore.engine.journal import Journal
 from oncemore.engine.ports import GrantRef, Workspace
-from oncemore.engine.tables import (
-    ROWS,
-    Attempt,
-    Clock,
-    Delivery,
-    Event,
-    Request,
-    Session,
-    StartIntent,
-    Text,
-    Turn,
-    columns,
-    database,
-)
+from oncemore.engine.tables import Attempt, Clock, Delivery, Event, Request, Session, StartIntent, Text, Turn, database
 
 pytestmark = postgres.both
 

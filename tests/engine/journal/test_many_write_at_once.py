@@ -13,10 +13,11 @@ from tests import postgres
 
 from oncemore.adapters.inbox import Inbox
 from oncemore.engine import events, intake, judging, levels, routes
+from oncemore.engine.allowance_tables import LevelChange, Route
 from oncemore.engine.errors import Conflict
 from oncemore.engine.journal import Journal
 from oncemore.engine.ports import GrantRef, Workspace
-from oncemore.engine.tables import Clock, Event, InboxMessage, LevelChange, Request, Route, Session, Turn
+from oncemore.engine.tables import Clock, Event, InboxMessage, Request, Session, Turn
 
 pytestmark = postgres.both
 

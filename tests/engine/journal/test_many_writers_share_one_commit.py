@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from oncemore.engine.allowance_tables import Route
 from oncemore.engine.errors import Conflict, JournalRefused
 from oncemore.engine.group_commit import GroupCommit
 from oncemore.engine.journal import Journal
-from oncemore.engine.tables import Route
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""How the journal is opened."""
+"""A journal is opened only where it is its owner's alone, and by one worker at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages, stops, releases and closings."""
+"""Messages, stops, releases and closings are taken in once, and what they cannot mean any more is refused."""
 
 from __future__ import annotations
 

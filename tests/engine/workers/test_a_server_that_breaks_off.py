@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 
 import psycopg
 import pytest
-from tests import postgres
-from tests.adapters.codex.scripted import install
-from tests.engine.executor.world import KEY, World, world
+from tests.engine.executor.world import World
 
 from oncemore.adapters.demo.model import Say
 from oncemore.engine import events
@@ -21,15 +17,9 @@ from oncemore.engine.tables import Clock
 
 
 @pytest.fixture
-def w(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    monkeypatch.setenv(KEY, "none")
-    url = postgres.server().fresh()
-    with world(tmp_path, url) as made:
-        made.program = install(tmp_path)
-        made.configure()
-        made.plot.first = lambda request: Say("Both are written.")
-        yield made
-    postgres.drop(url)
+def w(on_a_server: World) -> World:
+    on_a_server.plot.first = lambda request: Say("Both are written.")
+    return on_a_server
 
 
 def every_connection_ends(url: str) -> None:

@@ -17,8 +17,9 @@ from oncemore.rules.cases import load_tests
 from oncemore.rules.expression import Expression
 from oncemore.rules.formatting import format_paths
 from oncemore.rules.levels import load_levels
-from oncemore.rules.loading import Loaded, read_group, read_policies
+from oncemore.rules.loading import read_group, read_policies
 from oncemore.rules.policy import Gate, Policy
+from oncemore.rules.reading import Loaded
 from oncemore.rules.vocabulary import FACTS
 
 WILD = settings(

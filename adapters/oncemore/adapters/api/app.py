@@ -8,8 +8,9 @@ from collections.abc import Callable
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from oncemore.adapters.api import (
     authzen,
@@ -67,6 +68,7 @@ def routed(service: Service) -> FastAPI:
             CallRefused: _refused,
             OncemoreError: _refused,
             RulesError: _refused,
+            ClientDisconnect: _left,
             Exception: _refused,
         },
     )
@@ -108,6 +110,18 @@ def _operation(route: APIRoute) -> str:
 
 async def _refused(_request: Request, error: Exception) -> Response:
     return refusal(error)
+
+
+async def _left(request: Request, _error: Exception) -> Response:
+    request.scope["state"]["quiet"] = True
+    return _Nothing()
+
+
+class _Nothing(Response):
+    """Nobody is there any more to be told anything."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Nothing is sent."""
 
 
 async def _not_there(_request: Request, error: Exception) -> Response:

@@ -30,14 +30,15 @@ from oncemore.engine.decision import Pass
 from oncemore.engine.errors import NotFound
 from oncemore.engine.locks import one_at_a_time
 from oncemore.engine.rulebook import Rulebook
-from oncemore.engine.tables import Bundle, PostedDecision, PostedPass
+from oncemore.engine.service_tables import PostedDecision, PostedPass
+from oncemore.engine.tables import Bundle
 from oncemore.rules.case import Case
 
 MOST_CASES: Final = 1_000
 """In one array."""
 
 PIECE: Final = 64 * 1024
-"""Characters of an answer that are sent together."""
+"""Bytes of an answer that are sent together."""
 
 PARAMETERS: Final = ("policy", "levels", "store")
 
@@ -62,6 +63,9 @@ class _Asked:
     store: bool = False
 
 
+_PLAIN: Final = _Asked()
+
+
 def routes(service: Service) -> list[Route]:
     """`decide`, and its batch."""
 
@@ -72,7 +76,7 @@ def routes(service: Service) -> list[Route]:
         case = case_of(load(await request.body()), service.clock())
         rules = service.rules
         found = judged(rules, case, levels=await _levels(service, rules, asked), only=asked.only)
-        content = found.json() + "\n"
+        content = found.json(b"\n")
         if asked.store:
             await service.write(lambda: keep(rules, found, key_of(request).id, service.clock()))
         else:
@@ -129,9 +133,9 @@ def keep(rules: Rulebook, found: Pass, poster: str, now: int) -> None:
 
 
 def _asked(request: Request, rules: Rulebook) -> _Asked:
+    if not request.scope["query_string"]:
+        return _PLAIN
     query = request.query_params
-    if not query:
-        return _Asked()
     known_parameters(query, PARAMETERS)
     only = query.get("policy")
     if only is not None and only not in rules.names:
@@ -174,20 +178,22 @@ def _cases(value: Any, now: int) -> list[Case]:
     return cases
 
 
-async def _array(rules: Rulebook, cases: list[Case], asked: _Asked, at: Mapping[str, str] | None) -> AsyncIterator[str]:
+async def _array(
+    rules: Rulebook, cases: list[Case], asked: _Asked, at: Mapping[str, str] | None
+) -> AsyncIterator[bytes]:
     pieces = _Pieces()
-    opening = "["
+    opening = b"["
     for case in cases:
         if full := pieces.add(opening + judged(rules, case, levels=at, only=asked.only).json()):
             yield full
             await asyncio.sleep(0)  # others are served between two pieces
-        opening = ","
-    yield pieces.rest() + ("]\n" if cases else "[]\n")
+        opening = b","
+    yield pieces.rest() + (b"]\n" if cases else b"[]\n")
 
 
 async def _lines(
     request: Request, service: Service, rules: Rulebook, asked: _Asked, at: Mapping[str, str] | None
-) -> AsyncIterator[str]:
+) -> AsyncIterator[bytes]:
     """For each line with a case a line with its decisions, or with the problem that it has; in order."""
     pieces = _Pieces()
     rest = b""
@@ -215,31 +221,31 @@ class _Pieces:
     """Answers, gathered until they are worth sending."""
 
     def __init__(self) -> None:
-        self._gathered: list[str] = []
+        self._gathered: list[bytes] = []
         self._size = 0
 
-    def add(self, text: str) -> str:
+    def add(self, text: bytes) -> bytes:
         """All that is gathered, once that is enough; else nothing yet."""
         self._gathered.append(text)
         self._size += len(text)
-        return self.rest() if self._size >= PIECE else ""
+        return self.rest() if self._size >= PIECE else b""
 
-    def rest(self) -> str:
+    def rest(self) -> bytes:
         """All that is gathered."""
-        gathered, self._gathered, self._size = "".join(self._gathered), [], 0
+        gathered, self._gathered, self._size = b"".join(self._gathered), [], 0
         return gathered
 
 
-def _line(line: bytes, service: Service, rules: Rulebook, asked: _Asked, at: Mapping[str, str] | None) -> str:
+def _line(line: bytes, service: Service, rules: Rulebook, asked: _Asked, at: Mapping[str, str] | None) -> bytes:
     if not line.strip():
-        return ""
+        return b""
     try:
         if len(line) > MAX_BYTES:
             raise TooLarge(f"the line has more than {MAX_BYTES} bytes")
-        return judged(rules, case_of(load(line), service.clock()), levels=at, only=asked.only).json() + "\n"
+        return judged(rules, case_of(load(line), service.clock()), levels=at, only=asked.only).json(b"\n")
     except (NotJson, NotValid, TooLarge) as error:
         return _problem(error)
 
 
-def _problem(error: Exception) -> str:
-    return json.dumps({"problem": as_problem(error)}, separators=(",", ":")) + "\n"
+def _problem(error: Exception) -> bytes:
+    return json.dumps({"problem": as_problem(error)}, separators=(",", ":")).encode() + b"\n"

@@ -15,7 +15,7 @@ from oncemore.engine.errors import NotFound
 from oncemore.engine.explanation import explain, explanation
 from oncemore.engine.journal_records import of_decision, texts_of
 from oncemore.engine.records import render
-from oncemore.engine.tables import PostedDecision, PostedPass
+from oncemore.engine.service_tables import PostedDecision, PostedPass
 
 Audience = Literal["operator", "user", "agent"]
 Format = Literal["json", "text", "markdown"]

@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -48,6 +47,8 @@ HEADERS: Final = {
     b"cache-control": b"no-store",
 }
 """What every answer carries that does not say otherwise itself."""
+
+_HEADERS: Final = list(HEADERS.items())
 
 
 class Doors:
@@ -114,11 +115,11 @@ class Doors:
             CallRefused: it stays outside.
         """
         path = scope["path"]
+        headers = state["headers"] = _single(scope)
         if path == "/healthz":
             return
         if "\0" in path:
             raise NoRoute("nothing is at this address")  # nor is there a database that could look for it
-        headers = Headers(scope=scope)
         self._check_place(headers)
         if not path.startswith(KEYED):
             return
@@ -126,7 +127,7 @@ class Doors:
         if path.startswith("/v1/sources/") and path.endswith("/events"):
             state["failed"] = lambda: self._failed(address)
             return
-        scheme, _, token = the_one(headers, "authorization").partition(" ")
+        scheme, _, token = headers.get("authorization", "").partition(" ")
         keys = self._service.keys
         await self._service.know_keys()
         key = keys.check(token.strip()) if scheme.lower() == "bearer" else None
@@ -149,14 +150,14 @@ class Doors:
         if (after := self._failures.take(address)) is not None:
             raise TooMany("too many calls of this address had no key that opens anything", after=after)
 
-    def _check_place(self, headers: Headers) -> None:
-        host = the_one(headers, "host").lower()
+    def _check_place(self, headers: Mapping[str, str]) -> None:
+        host = headers.get("host", "").lower()
         if not (host in self._hosts or _name(host) in self._hosts):
             raise OtherPlace("this host is not one of ours; the operator adds it to `serve: hosts` of oncemore.yaml")
         origin = headers.get("origin")
-        if origin is None or the_one(headers, "origin") in self._origins:
+        if origin is None or origin in self._origins:
             return
-        if _place_of(the_one(headers, "origin")) != host:
+        if _place_of(origin) != host:
             raise OtherPlace("pages of that origin may not call; the operator adds it to `serve: origins`")
 
     async def _refuse(self, error: Exception, answer: _Answer, scope: Scope, receive: Receive) -> None:
@@ -195,10 +196,11 @@ class _Answer:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers: list[tuple[bytes, bytes]] = list(message.get("headers", ()))
-            said = {name for name, _ in headers}
-            headers += [(name, value) for name, value in HEADERS.items() if name not in said]
+            own = [name for name, _ in headers if name in HEADERS]
+            headers += [(name, value) for name, value in HEADERS.items() if name not in own] if own else _HEADERS
             if self.status == TooSlow.status:
-                headers.append((b"connection", b"close"))  # what is still to come would be read as another call
+                # What is still to come would be read as another call.
+                headers = [*headers, (b"connection", b"close")]
             message = {**message, "headers": headers}
         else:
             self.whole = not message.get("more_body", False)
@@ -210,6 +212,12 @@ def key_of(request: Request) -> Key:
     key = request.scope["state"]["key"]
     assert isinstance(key, Key)
     return key
+
+
+def header(request: Request, name: str) -> str:
+    """A header that decides something; empty where it stands twice, or not at all."""
+    found: str = request.scope["state"]["headers"].get(name, "")
+    return found
 
 
 def reach(request: Request, *scopes: Reach) -> Key:
@@ -255,11 +263,14 @@ def _limited(scope: Scope, receive: Receive) -> Receive:
     return counted
 
 
-def the_one(headers: Headers, name: str) -> str:
-    """A header that decides something; empty where it stands twice: whoever passed the call on may have gone by the
-    other one."""
-    found = headers.getlist(name)
-    return found[0] if len(found) == 1 else ""
+def _single(scope: Scope) -> dict[str, str]:
+    """The headers of a call by their small names; one that stands twice is empty: whoever passed the call on may have
+    gone by the other one."""
+    found: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        said = name.decode("latin-1")
+        found[said] = "" if said in found else value.decode("latin-1")
+    return found
 
 
 def _place_of(origin: str) -> str:

@@ -21,7 +21,7 @@ from oncemore.adapters.configuration import Configuration
 from oncemore.adapters.errors import ConfigurationRefused
 from oncemore.engine.errors import Conflict, NotFound
 from oncemore.engine.journal import Journal
-from oncemore.engine.tables import ApiKey
+from oncemore.engine.service_tables import ApiKey
 
 Scope: TypeAlias = Literal["read", "decide", "act", "admin"]
 
@@ -80,6 +80,7 @@ class Keys:
         self._clock = clock
         self._held: dict[str, tuple[Key, bytes]] = {}
         self._read_at: int | None = None
+        self._changes = 0
         self._latest = 0
         self._used: dict[str, int] = {}
         self._noted: dict[str, int] = {}
@@ -110,6 +111,7 @@ class Keys:
                 created_at=now,
                 expires_at=expires_at,
             )
+        self._changes += 1
         self._read_at = None
         return _key(row), f"om_{row.id}_{secret}"
 
@@ -130,16 +132,18 @@ class Keys:
                 raise NotFound(f"there is no key {key}")
             if row.revoked_at is None:
                 ApiKey.update(revoked_at=now).where(ApiKey.id == key).execute()
+        self._changes += 1
         self._read_at = None
         return _key(ApiKey.get_by_id(key))
 
     def refresh(self) -> None:
         """Read the keys anew."""
-        read_at = self._clock()
+        read_at, changes = self._clock(), self._changes
         self._latest = max(self._latest, self._journal.now().ms)
         rows: Iterable[ApiKey] = ApiKey.select().where(ApiKey.revoked_at.is_null())
         self._held = {str(row.id): (_key(row), bytes.fromhex(str(row.digest))) for row in rows}
-        self._read_at = read_at
+        # What was changed meanwhile may not be in it.
+        self._read_at = read_at if changes == self._changes else None
 
     def note_used(self) -> None:
         """Keep when keys were used."""

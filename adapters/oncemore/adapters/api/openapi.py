@@ -16,8 +16,9 @@ from oncemore.adapters.api.deciding import MOST_CASES, NDJSON
 from oncemore.adapters.api.problems import Problem
 from oncemore.adapters.api.schemas import Decided, problems
 from oncemore.rules.durations import MAX_MS
+from oncemore.rules.fact import Fact
 from oncemore.rules.typecheck import MAX_INT
-from oncemore.rules.vocabulary import FACTS, Fact
+from oncemore.rules.vocabulary import FACTS
 
 REF: Final = "#/components/schemas/{model}"
 

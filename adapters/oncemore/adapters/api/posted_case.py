@@ -22,8 +22,9 @@ from oncemore.rules.case import Case, Evidence, Reading, Value
 from oncemore.rules.cases import facts_from_bytes
 from oncemore.rules.diagnostics import Diagnostic
 from oncemore.rules.errors import FactsInvalid
+from oncemore.rules.fact import Fact
 from oncemore.rules.typecheck import MAX_INT
-from oncemore.rules.vocabulary import FACTS, Fact
+from oncemore.rules.vocabulary import FACTS
 
 SOURCE: Final = "posted"
 """Who supplied the facts, in their evidence."""

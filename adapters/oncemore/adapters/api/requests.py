@@ -30,7 +30,7 @@ from oncemore.adapters.standing import mark, standing, standings
 from oncemore.adapters.timeline import timeline
 from oncemore.engine import advice, intake, texts
 from oncemore.engine.errors import Conflict, NotFound
-from oncemore.engine.tables import PostedMessage
+from oncemore.engine.service_tables import PostedMessage
 from oncemore.engine.tables import Request as RequestRow
 
 State = Literal["open", "answered", "stopped", "superseded", "all"]

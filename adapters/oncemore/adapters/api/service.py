@@ -73,9 +73,9 @@ class Service:
 
     async def know_keys(self) -> None:
         """What is known of the keys is not old."""
-        if self.keys.stale:
+        while self.keys.stale:
             await asyncio.shield(self._reading_keys())
-        elif self.keys.ageing:
+        if self.keys.ageing:
             self._reading_keys()  # so that no call has to wait for it
 
     def _reading_keys(self) -> asyncio.Task[None]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from types import FrameType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import uvicorn
 
@@ -23,6 +25,9 @@ from oncemore.engine.worker import Worker
 
 HEAD_BYTES: Final = 64 * 1024
 """Of a call's first line and headers, or of what stands around the pieces of its body."""
+
+TOGETHER_BYTES: Final = 64 * 1024
+"""Most of an answer that waits to be sent together; what does not go out must be noticed as such."""
 
 GRACE_SECONDS: Final = 10
 """How long calls that are being answered may take once the service stops."""
@@ -51,6 +56,7 @@ def serve(
     server = server_of(service)
     work.start()
     try:
+        gc.freeze()  # what is there from the start is never garbage, and need not be looked through again and again
         following = nullcontext() if watch is None else watch.followed()
         with following, _until_told(server, stopping) if signals else _untold():
             server.run(sockets=[listening])
@@ -123,6 +129,9 @@ def _protocol(within: float) -> Any:
             self.coming = True
             super().on_message_begin()
 
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(cast(asyncio.Transport, _Together(transport, self.loop)))
+
         def data_received(self, data: bytes) -> None:
             self.kept += len(data)
             super().data_received(data)
@@ -143,6 +152,37 @@ def _protocol(within: float) -> Any:
             super().on_message_complete()
 
     return Bounded
+
+
+class _Together:
+    """A connection that sends together what is written to it in one step: an answer's head and its body are two."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._held: list[bytes] = []
+        self._size = 0
+
+    def write(self, data: bytes) -> None:
+        """Send it, at the latest when this step of the loop is over."""
+        if not self._held:
+            self._loop.call_soon(self._send)
+        self._held.append(data)
+        self._size += len(data)
+        if self._size > TOGETHER_BYTES:
+            self._send()
+
+    def close(self) -> None:
+        """Send what is written, then close."""
+        self._send()
+        self._transport.close()
+
+    def _send(self) -> None:
+        held, self._held, self._size = self._held, [], 0
+        if held:
+            self._transport.write(b"".join(held))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
 
 
 class _Server(uvicorn.Server):

@@ -15,7 +15,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict
 from starlette.datastructures import QueryParams
 
-from oncemore.adapters.api.doors import reach, the_one
+from oncemore.adapters.api.doors import header, reach
 from oncemore.adapters.api.keys import Scope
 from oncemore.adapters.api.problems import parameter
 from oncemore.adapters.api.schemas import DECISION_ID, ID, MESSAGE_ID, NOT_BLANK, REQUEST_ID
@@ -33,7 +33,7 @@ class Body(BaseModel):
 
 def content_type(request: Request) -> str:
     """What the body is said to be, without its parameters."""
-    return the_one(request.headers, "content-type").split(";")[0].strip().lower()
+    return header(request, "content-type").split(";")[0].strip().lower()
 
 
 def json_type(request: Request) -> None:

@@ -42,7 +42,7 @@ def choose(given: Path | None, configured: Path | None = None) -> Choice:
     Raises:
         NoPolicies: not even the shipped ones are there.
     """
-    from oncemore.rules.loading import policy_files
+    from oncemore.rules.folder import policy_files
     from oncemore.rules.shipped import shipped_policies
 
     if given is not None:

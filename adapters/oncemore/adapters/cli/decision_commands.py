@@ -57,7 +57,7 @@ def decide(
     """
     decided = _decided(facts_file, policy, policies, levels)
     if (format_ or ("pretty" if output.on_terminal() else "json")) == "json":
-        output.say(decided.json())
+        output.say(decided.json().decode())
     else:
         _say_explained(decided.records, Telling(), narrowed=False)
     ctx.exit(_exit(decided))

@@ -122,7 +122,7 @@ def levels(
     from oncemore.adapters import given_levels
     from oncemore.adapters.configuration import find, load_configuration
     from oncemore.engine import levels as journal_levels
-    from oncemore.engine.tables import LevelChange
+    from oncemore.engine.allowance_tables import LevelChange
     from oncemore.rules.levels import load_levels
 
     if level is None and (why is not None or until is not None):

@@ -27,7 +27,7 @@ def retention(older_than: str | None, drop: bool, format_: str, home: Path | Non
     Exit codes: 0 counted or dropped; 2 usage, configuration.
     """
     from oncemore.adapters import native_log
-    from oncemore.adapters.limits_section import age
+    from oncemore.adapters.written_values import age
     from oncemore.engine import retention as engine_retention
 
     with entered(home) as house:

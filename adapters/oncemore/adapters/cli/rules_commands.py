@@ -14,7 +14,7 @@ from oncemore.adapters.cli.completing import fact_names, policy_names, schema_na
 from oncemore.adapters.cli.output import Exit
 
 if TYPE_CHECKING:
-    from oncemore.rules.vocabulary import Fact
+    from oncemore.rules.fact import Fact
 
 PATHS = click.Path(path_type=Path, exists=True)
 
@@ -65,7 +65,7 @@ def _passed_over(looked: Sequence[Path]) -> list[Path]:
 
 def _left_beside(looked: Sequence[Path]) -> list[Path]:
     """Folders of which a policy was looked at, and others that could fire on the same cases were not."""
-    from oncemore.rules.loading import policy_files
+    from oncemore.rules.folder import policy_files
 
     files = {path.resolve() for path in looked if path.is_file()}
     folders = dict.fromkeys(path.parent for path in looked if path.is_file())

@@ -164,7 +164,7 @@ def rendered(run: Run, form: str) -> str:
 
 
 def _files(paths: Sequence[Path]) -> list[Path]:
-    from oncemore.rules.loading import test_files
+    from oncemore.rules.folder import test_files
 
     found = [file for path in paths for file in (test_files(path) if path.is_dir() else [path])]
     return list(dict.fromkeys(found))
@@ -176,7 +176,7 @@ def policies_of(file: Path, given: Path | None) -> Choice:
     Raises:
         NoPolicies: not even the shipped ones are there.
     """
-    from oncemore.rules.loading import policy_files
+    from oncemore.rules.folder import policy_files
 
     if given is None and policy_files(file.parent):
         return Choice(file.parent, "beside the tests")

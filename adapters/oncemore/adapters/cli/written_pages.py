@@ -28,7 +28,8 @@ def pages_of(folder: Path) -> dict[str, str]:
     """
     from oncemore.rules.cases import TestCase, load_tests
     from oncemore.rules.expectations import known_of
-    from oncemore.rules.loading import load_policies, test_files
+    from oncemore.rules.folder import test_files
+    from oncemore.rules.loading import load_policies
     from oncemore.rules.pages import pages
 
     policies = load_policies([folder])

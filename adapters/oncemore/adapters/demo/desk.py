@@ -13,10 +13,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Self, TypeAlias
+
+from oncemore.adapters.demo.loopback import LoopbackServer
 
 SERVICE = "/exa.language_server_pb.LanguageServerService/"
 EPOCH = "2026-11-30T12:00:{second:02d}.123456789Z"
@@ -138,7 +140,7 @@ class Desk:
         self._clock = clock
         self._following: list[tuple[Look, ...]] = []
         self._cascades: dict[str, Cascade] = {}
-        self._server = _Server(("127.0.0.1", 0), type("BoundHandler", (self.handler(),), {"desk": self}))
+        self._server = LoopbackServer(("127.0.0.1", 0), type("BoundHandler", (self.handler(),), {"desk": self}))
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), name="language-server")
 
     def __enter__(self) -> Self:
@@ -322,13 +324,6 @@ def _state(raw: RAW) -> str:
 
 def _in_state(raw: RAW, state: str) -> dict[str, Any]:
     return {**raw, "status": f"CORTEX_STEP_STATUS_{state}"}
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = False
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """A client that left is no news."""
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -13,10 +13,11 @@ import struct
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from types import TracebackType
 from typing import Any, Self
 
+from oncemore.adapters.demo.loopback import LoopbackServer
 from oncemore.adapters.demo.replies import (
     HTTP_FAILURES,
     Call,
@@ -109,7 +110,7 @@ class ScriptedModel:
         self._changed = threading.Condition()
         self._closing = threading.Event()
         handler = type("BoundHandler", (_Handler,), {"model": self})
-        self._server = _Server(("127.0.0.1", 0), handler)
+        self._server = LoopbackServer(("127.0.0.1", 0), handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), name="scripted-model")
 
     def __enter__(self) -> Self:
@@ -166,13 +167,6 @@ class ScriptedModel:
             self._book.append(entry)
             self._changed.notify_all()
         return reply, f"{request.inputs}/{len(request.tool_results_since_user)}"
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = False  # closing the server then joins every handler
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """A client that left is no news."""
 
 
 class _Handler(BaseHTTPRequestHandler):

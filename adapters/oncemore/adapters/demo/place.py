@@ -21,7 +21,7 @@ from oncemore.adapters.codex.home import write_config
 from oncemore.adapters.configuration import NAME
 from oncemore.adapters.demo.script import PARTS
 from oncemore.adapters.errors import AdapterError
-from oncemore.rules.loading import GROUPS
+from oncemore.rules.folder import GROUPS
 from oncemore.rules.shipped import shipped_policies
 
 MARKER: Final = ".oncemore-demo"

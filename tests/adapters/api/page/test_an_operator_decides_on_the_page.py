@@ -11,7 +11,8 @@ from tests.adapters.api.page.browser import Served, window
 from tests.adapters.api.page.conftest import decision_of, served_apart
 from tests.adapters.api.page.world import Told
 
-from oncemore.engine.tables import Advice, BreakerChange, Delivery, Request
+from oncemore.engine.allowance_tables import Advice, BreakerChange
+from oncemore.engine.tables import Delivery, Request
 
 
 @pytest.fixture

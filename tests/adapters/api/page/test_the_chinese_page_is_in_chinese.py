@@ -19,7 +19,8 @@ from oncemore.adapters.api.page.reasons import reason
 from oncemore.adapters.api.page.words.sentences import in_chinese
 from oncemore.adapters.standing import ENDS, TRIES
 from oncemore.engine import events
-from oncemore.engine.tables import BreakerChange, Request
+from oncemore.engine.allowance_tables import BreakerChange
+from oncemore.engine.tables import Request
 from oncemore.rules.loading import load_policies
 from oncemore.rules.shipped import shipped_policies
 

@@ -11,7 +11,8 @@ from tests import postgres
 from tests.adapters.api.page.browser import served
 from tests.adapters.api.page.world import KEY, build
 
-from oncemore.engine.tables import Advice, LevelChange, Request
+from oncemore.engine.allowance_tables import Advice, LevelChange
+from oncemore.engine.tables import Request
 
 
 def test_everything_is_shown_and_can_be_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,9 @@ from tests.adapters.api.page.world import MINUTE
 from oncemore.adapters.api.keys import Scope
 from oncemore.adapters.api.page.session import Sessions, Visitor
 from oncemore.adapters.api.service import Service
-from oncemore.engine.tables import EndedSession, LevelChange, Request
+from oncemore.engine.allowance_tables import LevelChange
+from oncemore.engine.service_tables import EndedSession
+from oncemore.engine.tables import Request
 
 PAGES = ("/", "/policies", "/policies/retry-quota", "/levels")
 

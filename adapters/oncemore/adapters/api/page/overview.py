@@ -14,7 +14,8 @@ from oncemore.adapters.api.page.reasons import Reason, reason
 from oncemore.adapters.api.page.words import Language
 from oncemore.adapters.standing import standing_of
 from oncemore.engine import advice, breaker
-from oncemore.engine.tables import Advice, Attempt, Decision, DecisionPass, Event, Request, Session, Text
+from oncemore.engine.allowance_tables import Advice
+from oncemore.engine.tables import Attempt, Decision, DecisionPass, Event, Request, Session, Text
 from oncemore.rules.loading import PolicySet
 
 MOST: Final = 100

@@ -20,8 +20,8 @@ from oncemore.adapters.api.page.session import Visitor
 from oncemore.adapters.api.page.words import Language
 from oncemore.adapters.api.service import Service
 from oncemore.engine import advice, breaker, intake, levels
+from oncemore.engine.allowance_tables import LevelChange
 from oncemore.engine.errors import Conflict, NotFound, OncemoreError
-from oncemore.engine.tables import LevelChange
 
 
 class Page(Answers):

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from oncemore.adapters.api.keys import Key, Keys, Scope
-from oncemore.engine.tables import EndedSession
+from oncemore.engine.service_tables import EndedSession
 
 COOKIE: Final = "oncemore_session"
 DOOR_COOKIE: Final = "oncemore_door"

@@ -11,9 +11,10 @@ from typing import Any, Final
 from peewee import fn
 
 from oncemore.adapters import given_levels
+from oncemore.engine.allowance_tables import LevelChange
 from oncemore.engine.decision import decide
 from oncemore.engine.evaluation import Evaluator
-from oncemore.engine.tables import Decision, LevelChange
+from oncemore.engine.tables import Decision
 from oncemore.rules.case import Case
 from oncemore.rules.cases import load_tests
 from oncemore.rules.cells import Undecided

@@ -1,8 +1,13 @@
-"""In which cell of a policy does a case lie?
+"""Which cases are one case to the engine?
 
 Every comparison is one of a fact with a literal. So the values of a fact fall into finitely many cells, within which
-no comparison of the policy tells two values apart; what cannot be used is a cell of its own. Two cases of the same
-cells are one case to the engine.
+no comparison of the policy tells two values apart; what cannot be used is a cell of its own. The key of a case names
+its cells. Two cases of the same key are one case to the engine.
+
+`oncemore.rules.cells` asks another question of the same cells: which cases could there be? It lists the cells of the
+facts that are declared, takes declared values alone, and solves for what conditions want. Here a case is there
+already, of any vocabulary and with whatever value an adapter read, and is looked up on the way to each decision. So
+each is written for its own use.
 """
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ from oncemore.rules.expression import leaves
 from oncemore.rules.leaf_rules import HIGHEST, constants
 from oncemore.rules.ruleset import Plan
 
-Cell: TypeAlias = tuple[object, ...]
+CaseKey: TypeAlias = tuple[object, ...]
 
 
 def waited(case: Case) -> int:
@@ -27,8 +32,8 @@ def waited(case: Case) -> int:
     return min(max(case.now - case.waiting_since, 0), HIGHEST)
 
 
-def cells_of(plan: Plan) -> Callable[[Case], Cell]:
-    """What gives the cell of a case, for one policy."""
+def key_of(plan: Plan) -> Callable[[Case], CaseKey]:
+    """What gives the key of a case, for one policy."""
     compared: dict[str, set[bool | int | str]] = {fact: set() for fact in plan.facts}
     for condition in (plan.policy.when, *(gate.condition for gate in plan.gates)):
         for leaf in leaves(condition):
@@ -37,7 +42,7 @@ def cells_of(plan: Plan) -> Callable[[Case], Cell]:
     part = [(fact, _part(encode, compared[fact])) for fact, encode in sorted(asked.items())]
     patience = plan.policy.patience
 
-    def cell(case: Case) -> Cell:
+    def key(case: Case) -> CaseKey:
         lookup = case.readings.get
         found: list[object] = [patience is not None and waited(case) >= patience]
         for fact, of in part:
@@ -45,7 +50,7 @@ def cells_of(plan: Plan) -> Callable[[Case], Cell]:
             found.append(None if reading is None or reading.status != "known" else of(reading.value))
         return tuple(found)
 
-    return cell
+    return key
 
 
 def _part(encode: Encoder, literals: set[bool | int | str]) -> Callable[[object], object]:
