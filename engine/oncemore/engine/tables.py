@@ -11,10 +11,12 @@ from typing import Any
 
 import peewee as pw
 
+from oncemore.engine.rendering import Rows
+
 database = pw.DatabaseProxy()
 
 
-class Row(pw.Model):
+class Row(Rows):
     """Common base: one database, strict tables, singular names."""
 
     class Meta:
