@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import peewee as pw
 
+from oncemore.engine.rendering import Rows
+
 database = pw.DatabaseProxy()
 
 
-class Row(pw.Model):
+class Row(Rows):
     """Common base: one database, strict tables, singular names."""
 
     class Meta:
