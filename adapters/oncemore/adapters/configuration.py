@@ -10,6 +10,7 @@ import hashlib
 import os
 import shlex
 import stat
+from functools import lru_cache
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -84,7 +85,13 @@ def load_configuration(path: Path) -> Configuration:
         ConfigurationInvalid: it has mistakes; carries all of them.
     """
     content = _read(path)
-    document = source.load_bytes(content, str(path))
+    return _parsed(content, str(path)).placed(path, hashlib.sha256(content).hexdigest())
+
+
+@lru_cache(maxsize=4)
+def _parsed(content: bytes, name: str) -> OperatorsFile:
+    """What the file says. It is read before every start and every reply; the same bytes say the same."""
+    document = source.load_bytes(content, name)
     found = list(document.diagnostics)
     written = None
     if document.root is not None:
@@ -96,7 +103,7 @@ def load_configuration(path: Path) -> Configuration:
             found += written.amiss(document)
     if found or written is None:
         raise ConfigurationInvalid(in_order(found))
-    return written.placed(path, hashlib.sha256(content).hexdigest())
+    return written
 
 
 def _read(path: Path) -> bytes:

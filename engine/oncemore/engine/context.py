@@ -15,8 +15,9 @@ from oncemore.engine.limits import Budgets
 from oncemore.engine.observing import SILENT, Observer
 from oncemore.engine.ports import Ports, Runtime, Source
 from oncemore.engine.process import Process
+from oncemore.engine.rendering import Prepared, row_of
 from oncemore.engine.rulebook import Rulebook
-from oncemore.engine.tables import Request, Session, Turn
+from oncemore.engine.tables import Request, Session, Turn, database
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +82,23 @@ class Context:
         return found
 
 
+_LOCK = Prepared(
+    database, 1, lambda one: Session.update(fence=Session.fence + 1).where(Session.id == one).returning(Session)
+)
+_DUE = Prepared(
+    database,
+    3,
+    lambda at, held, one: Request.update(due_at=at, held=held).where(
+        Request.id == one, Request.words == Request.words_seen
+    ),
+)
+_LOOK = Prepared(database, 1, lambda one: Request.update(words_seen=Request.words).where(Request.id == one))
+
+
 def lock(session: str) -> Session:
     """Take the Session's row for this transaction, and read it. A write to it is a lock on either database."""
-    Session.update(fence=Session.fence + 1).where(Session.id == session).execute()
-    row = Session.get_by_id(session)
-    assert isinstance(row, Session)
-    return row
+    [row] = _LOCK(session)
+    return row_of(Session, row)
 
 
 def due(request: str, at: int | None, held: str | None = None) -> None:
@@ -94,12 +106,12 @@ def due(request: str, at: int | None, held: str | None = None) -> None:
 
     A person's word that came since the step began made the Request due at once; that stands.
     """
-    Request.update(due_at=at, held=held).where(Request.id == request, Request.words == Request.words_seen).execute()
+    _DUE(at, held, request)
 
 
 def look(request: str) -> None:
     """A step with the Request begins: everything that people said of it so far is known to it. Inside a transaction."""
-    Request.update(words_seen=Request.words).where(Request.id == request).execute()
+    _LOOK(request)
 
 
 def wake(session: str, now: int) -> None:

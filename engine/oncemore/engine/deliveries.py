@@ -14,6 +14,7 @@ from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.errors import Busy, NotFound, PortError, Refused
 from oncemore.engine.ports import Receipt, Search
 from oncemore.engine.process import callers_gone
+from oncemore.engine.rendering import Prepared, row_of
 from oncemore.engine.tables import (
     Attempt,
     Decision,
@@ -23,6 +24,7 @@ from oncemore.engine.tables import (
     Request,
     Session,
     Turn,
+    database,
 )
 from oncemore.rules.case import Reading
 
@@ -38,11 +40,13 @@ def freeze(context: Context, request: str) -> bool | None:
 
     None when it owes one that is no longer kept: the Request is held.
     """
+    if not owes(context, request):
+        return False  # most steps find nothing here, and need no lock to see that
     with context.journal.transaction():
         row = Request.get_by_id(request)
         lock(row.session)
         owed = _owed(context, row)
-        if owed is None or Delivery.select().where(Delivery.request == request, Delivery.stage == owed[0]).exists():
+        if owed is None or _AT_STAGE(request, owed[0]):
             return False
         now = context.journal.advance_clock().ms
         stage, turn, words = owed
@@ -73,16 +77,29 @@ def put(request: str, stage: str, text: str, now: int, turn: str | None = None) 
     events.append(request, "frozen", now, stage=stage, text=stored.digest, length=stored.length)
 
 
-def unsettled(request: str) -> Delivery | None:
-    """The oldest Delivery of the Request that is neither verified nor given up."""
-    row = (
+_UNSETTLED = Prepared(
+    database,
+    1,
+    lambda request: (
         Delivery.select()
         .where(Delivery.request == request, Delivery.state.in_(("frozen", "sending", "sent", "ambiguous")))
         .order_by(Delivery.frozen_at, Delivery.id)
-        .first()
-    )
-    assert row is None or isinstance(row, Delivery)
-    return row
+        .limit(1)
+    ),
+)
+_AT_STAGE = Prepared(
+    database,
+    2,
+    lambda request, stage: (
+        Delivery.select(Delivery.id).where(Delivery.request == request, Delivery.stage == stage).limit(1)
+    ),
+)
+
+
+def unsettled(request: str) -> Delivery | None:
+    """The oldest Delivery of the Request that is neither verified nor given up."""
+    found = _UNSETTLED(request)
+    return row_of(Delivery, found[0]) if found else None
 
 
 def answer_commands(context: Context) -> None:
@@ -114,8 +131,7 @@ def deliver(context: Context, delivery: Delivery) -> bool:
 def owes(context: Context, request: str) -> bool:
     """Whether the Request owes its Source a text that is not frozen yet."""
     owed = _owed(context, Request.get_by_id(request))
-    there = Delivery.select().where(Delivery.request == request)
-    return owed is not None and not there.where(Delivery.stage == owed[0]).exists()
+    return owed is not None and not _AT_STAGE(request, owed[0])
 
 
 def _retry_may_follow(context: Context, turn: Turn) -> bool | None:

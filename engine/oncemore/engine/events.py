@@ -12,18 +12,31 @@ from typing import Any
 
 from oncemore.engine.errors import NotFound
 from oncemore.engine.locks import locking
-from oncemore.engine.tables import Event, Request
+from oncemore.engine.rendering import Prepared
+from oncemore.engine.tables import Event, Request, database
+
+_HEAD = Prepared(
+    database, 1, lambda one: locking(Request.select(Request.head, Request.events).where(Request.id == one))
+)
+_ADD = Prepared(
+    database,
+    7,
+    lambda request, seq, at, kind, body, previous, digest: Event.insert(
+        request=request, seq=seq, at=at, kind=kind, body=body, previous=previous, digest=digest
+    ),
+)
+_ADVANCE = Prepared(
+    database, 3, lambda head, events, one: Request.update(head=head, events=events).where(Request.id == one)
+)
 
 
 def append(request: str, kind: str, at: int, **body: Any) -> None:
     """Add one event. Call it inside the transaction that does what the event says. Bodies hold digests, never texts."""
-    row = locking(Request.select(Request.id, Request.head, Request.events).where(Request.id == request)).get()
+    [(head, events)] = _HEAD(request)
     text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    digest = _digest(request, row.events + 1, at, kind, text, row.head)
-    Event.insert(
-        request=request, seq=row.events + 1, at=at, kind=kind, body=text, previous=row.head, digest=digest
-    ).execute()
-    Request.update(head=digest, events=row.events + 1).where(Request.id == request).execute()
+    digest = _digest(request, events + 1, at, kind, text, head)
+    _ADD(request, events + 1, at, kind, text, head, digest)
+    _ADVANCE(digest, events + 1, request)
 
 
 def latest(request: str, kind: str) -> dict[str, Any]:

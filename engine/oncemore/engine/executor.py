@@ -11,7 +11,17 @@ from oncemore.engine import admission, deliveries, dispatch, events, facts, reco
 from oncemore.engine.context import Context, due, lock, look
 from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.errors import FactsChanged, NotFound, PortError
-from oncemore.engine.tables import Attempt, Delivery, Request, Session, Turn
+from oncemore.engine.rendering import Prepared
+from oncemore.engine.tables import Attempt, Delivery, Request, Session, Turn, database
+
+_OPEN_ATTEMPT = Prepared(
+    database,
+    1,
+    lambda request: Attempt.select(Attempt.turn).where(Attempt.request == request, Attempt.open == True).limit(1),  # noqa: E712
+)
+_QUEUED = Prepared(
+    database, 1, lambda request: Turn.select(Turn.id).where(Turn.request == request, Turn.status == "queued").limit(1)
+)
 
 STEPS = 64
 """More steps in one go than any Request has; reaching it is a fault, and the Request is held."""
@@ -58,7 +68,7 @@ def _step(context: Context, request: str) -> bool:
     pending = deliveries.unsettled(request)
     if pending is not None:
         return deliveries.deliver(context, pending)
-    if Attempt.select().where(Attempt.request == request, Attempt.open == True).exists() and not _queued(request):  # noqa: E712
+    if not _queued(request) and _OPEN_ATTEMPT(request):
         return admission.enqueue(context, request)
     if _queued(request):
         return _run_next(context, row.session, request)
@@ -66,7 +76,7 @@ def _step(context: Context, request: str) -> bool:
 
 
 def _queued(request: str) -> bool:
-    return bool(Turn.select().where(Turn.request == request, Turn.status == "queued").exists())
+    return bool(_QUEUED(request))
 
 
 def _run_next(context: Context, session: str, request: str) -> bool:

@@ -25,7 +25,17 @@ from oncemore.engine.ports import (
     TurnView,
     Workspace,
 )
-from oncemore.engine.tables import Attempt, Delivery, Request, Session, SessionThread, StartIntent, Turn
+from oncemore.engine.rendering import Prepared, row_of
+from oncemore.engine.tables import (
+    Attempt,
+    Delivery,
+    Request,
+    Session,
+    SessionThread,
+    StartIntent,
+    Turn,
+    database,
+)
 from oncemore.rules.case import Case, Evidence, Reading, Value, judge
 from oncemore.rules.vocabulary import FACTS
 
@@ -58,6 +68,9 @@ class JournalFacts:
     cancelled: bool = False
 
 
+_ACCEPTED = Prepared(database, 1, lambda session: Request.select(Request.message).where(Request.session == session))
+
+
 def journal_facts(request: str, besides: str | None = None, about: Turn | None = None) -> JournalFacts:
     """Read them. Call it inside a transaction.
 
@@ -87,23 +100,29 @@ def journal_facts(request: str, besides: str | None = None, about: Turn | None =
         values=values,
         session=_session_state(row.session, besides),
         newer=_newer_requests(row),
-        accepted=frozenset(r.message for r in Request.select(Request.message).where(Request.session == row.session)),
+        accepted=frozenset(message for (message,) in _ACCEPTED(row.session)),
         ended_at=None if turn is None or turn.ended_at is None else max(turn.ended_at, turn.native_ended_at or 0),
         turn=None if turn is None else turn.id,
         cancelled=turn is not None and bool(turn.settled_cancel),
     )
 
 
-def last_ended(request: str) -> Turn | None:
-    """The Turn that a decision about the Request is about: the last one that ended."""
-    row = (
+_LAST_ENDED = Prepared(
+    database,
+    1,
+    lambda request: (
         Turn.select()
         .where(Turn.request == request, Turn.ended_at.is_null(False))
         .order_by(Turn.ended_at.desc(), Turn.position.desc())
-        .first()
-    )
-    assert row is None or isinstance(row, Turn)
-    return row
+        .limit(1)
+    ),
+)
+
+
+def last_ended(request: str) -> Turn | None:
+    """The Turn that a decision about the Request is about: the last one that ended."""
+    found = _LAST_ENDED(request)
+    return row_of(Turn, found[0]) if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +233,24 @@ def build_case(facts: JournalFacts, observed: Observed, moment: Moment, waiting_
     return Case(now=now, readings=readings, waiting_since=waiting_since)
 
 
+_THREADS = Prepared(
+    database,
+    2,
+    lambda session, runtime: (
+        SessionThread.select()
+        .where(SessionThread.session == session, SessionThread.runtime == runtime)
+        .order_by(SessionThread.ordinal)
+    ),
+)
+_STARTED = Prepared(
+    database,
+    1,
+    lambda session: (
+        Turn.select(Turn.id).join(StartIntent, on=(StartIntent.turn == Turn.id)).where(Turn.session == session)
+    ),
+)
+
+
 def session_view(session: str, runtime: str | None = None) -> SessionView:
     """The Session as a runtime needs to know it: with the threads of that runtime alone.
 
@@ -222,18 +259,13 @@ def session_view(session: str, runtime: str | None = None) -> SessionView:
     """
     row = Session.get_by_id(session)
     name = runtime or row.runtime
-    threads = list(
-        SessionThread.select()
-        .where(SessionThread.session == session, SessionThread.runtime == name)
-        .order_by(SessionThread.ordinal)
-    )
-    started = Turn.select(Turn.id).join(StartIntent, on=(StartIntent.turn == Turn.id)).where(Turn.session == session)
+    threads = [row_of(SessionThread, each) for each in _THREADS(session, name)]
     return SessionView(
         id=session,
         runtime=name,
         home=row.home,
         threads=tuple(Thread(thread.runtime, thread.home, thread.thread) for thread in threads),
-        client_ids=frozenset(turn.id for turn in started),
+        client_ids=frozenset(turn for (turn,) in _STARTED(session)),
         set_aside=frozenset(thread.thread for thread in threads if thread.set_aside),
     )
 
@@ -294,38 +326,73 @@ def _turn_facts(turn: Turn | None) -> dict[str, Value | None]:
     }
 
 
+_ATTEMPTS = Prepared(
+    database,
+    1,
+    lambda request: Attempt.select(Attempt.kind, Attempt.open, Attempt.turn).where(Attempt.request == request),
+)
+
+
 def _attempt_facts(request: str, besides: str | None) -> dict[str, Value]:
-    rows = [row for row in Attempt.select().where(Attempt.request == request) if row.turn != besides]
+    rows = [(kind, still) for kind, still, turn in _ATTEMPTS(request) if turn != besides]
     used: dict[str, Value] = {
-        f"attempts.{kind}": sum(row.kind == kind for row in rows) for kind in ("work", "review", "quota", "route")
+        f"attempts.{kind}": sum(each == kind for each, _ in rows) for kind in ("work", "review", "quota", "route")
     }
-    return {**used, "attempts.open": any(row.open for row in rows)}
+    return {**used, "attempts.open": any(still for _, still in rows)}
+
+
+_NEWEST_DELIVERY = Prepared(
+    database,
+    1,
+    lambda request: (
+        Delivery.select(Delivery.state)
+        .where(Delivery.request == request)
+        .order_by(Delivery.frozen_at.desc(), Delivery.id)
+        .limit(1)
+    ),
+)
 
 
 def _notice(request: str) -> Value:
-    newest = (
-        Delivery.select().where(Delivery.request == request).order_by(Delivery.frozen_at.desc(), Delivery.id).first()
-    )
-    if newest is None:
+    newest = _NEWEST_DELIVERY(request)
+    if not newest:
         return "none"
-    return newest.state if newest.state in ("verified", "ambiguous") else "unverified"
+    state = str(newest[0][0])
+    return state if state in ("verified", "ambiguous") else "unverified"
+
+
+_RUNNING = Prepared(
+    database,
+    2,
+    lambda session, besides: Turn.select(Turn.id).where(
+        Turn.session == session, Turn.status.in_(STARTED), Turn.id != besides
+    ),
+)
 
 
 def _session_state(session: str, besides: str | None) -> str:
     row = Session.get_by_id(session)
     if row.state == "closed":
         return "closed"
-    running = Turn.select().where(Turn.session == session, Turn.status.in_(STARTED), Turn.id != (besides or ""))
     claimed = row.active_turn is not None and row.active_turn != besides
-    return "active" if claimed or running.exists() else "idle"
+    return "active" if claimed or _RUNNING(session, besides or "") else "idle"
+
+
+_LATER = Prepared(
+    database,
+    2,
+    lambda session, position: Turn.select(Turn.status).where(
+        Turn.request.in_(Request.select(Request.id).where(Request.session == session, Request.position > position)),
+        Turn.phase == "business",
+    ),
+)
 
 
 def _newer_requests(row: Request) -> str:
-    later = Request.select(Request.id).where(Request.session == row.session, Request.position > row.position)
-    turns = list(Turn.select(Turn.status).where(Turn.request.in_(later), Turn.phase == "business"))
-    if any(turn.status == "queued" for turn in turns):
+    states = [state for (state,) in _LATER(row.session, row.position)]
+    if "queued" in states:
         return "queued"
-    return "dispatched" if turns else "none"
+    return "dispatched" if states else "none"
 
 
 def _ended_ago(ended_at: int | None, moment: Moment, evidence: Evidence) -> Reading:

@@ -17,11 +17,15 @@ import peewee as pw
 from oncemore.engine import postgres
 from oncemore.engine.errors import JournalInterrupted, JournalRefused
 from oncemore.engine.postgres import PostgresServer
+from oncemore.engine.rendering import Prepared
 from oncemore.engine.sqlite_file import SqliteFile
 from oncemore.engine.tables import Clock, database
 
 BACKWARDS_TOLERANCE_MS = 5_000
 """How far the system clock may lie below the journal's last time before durations are no longer believed."""
+
+
+_LAST = Prepared(database, 0, lambda: Clock.select(Clock.last))
 
 
 def system_clock() -> int:
@@ -175,7 +179,8 @@ class Journal:
     def now(self) -> Moment:
         """The time; stored inside a transaction by `advance_clock`, so that it never runs backwards over a restart."""
         system = self.clock()
-        last = Clock.select(Clock.last).scalar() or 0
+        found = _LAST()
+        last = found[0][0] if found else 0
         return Moment(max(system, last), system >= last - BACKWARDS_TOLERANCE_MS)
 
     def advance_clock(self) -> Moment:

@@ -11,7 +11,8 @@ from typing import Final
 from oncemore.engine.allowance_tables import LevelChange
 from oncemore.engine.errors import Conflict
 from oncemore.engine.locks import one_at_a_time
-from oncemore.engine.tables import Decision, Request
+from oncemore.engine.rendering import Prepared
+from oncemore.engine.tables import Decision, Request, database
 
 LEVELS: Final = ("off", "shadow", "advise", "enforce")
 
@@ -44,20 +45,18 @@ def change(policy: str, level: str, *, who: str, why: str, at: int, until: int |
     Request.update(due_at=at).where(Request.state == "open", Request.held.is_null(), Request.id.in_(would)).execute()
 
 
+_IN_FORCE = Prepared(
+    database,
+    2,
+    lambda now, same: (
+        LevelChange.select(LevelChange.policy, LevelChange.level)
+        .where(LevelChange.at <= now, (LevelChange.until.is_null()) | (LevelChange.until > same))
+        .order_by(LevelChange.id)
+    ),
+)
+
+
 def current(policies: Iterable[str], now: int) -> dict[str, str]:
     """The level of each policy at `now`: its newest change that has not run out."""
-    return {policy: _current(policy, now) for policy in policies}
-
-
-def _current(policy: str, now: int) -> str:
-    newest = (
-        LevelChange.select(LevelChange.level)
-        .where(
-            LevelChange.policy == policy,
-            LevelChange.at <= now,
-            (LevelChange.until.is_null()) | (LevelChange.until > now),
-        )
-        .order_by(LevelChange.id.desc())
-        .scalar()
-    )
-    return str(newest) if newest else DEFAULT
+    found = dict(_IN_FORCE(now, now))
+    return {policy: found.get(policy, DEFAULT) for policy in policies}

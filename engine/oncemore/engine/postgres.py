@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 import peewee as pw
 
 from oncemore.engine.errors import JournalInterrupted, JournalRefused, LeaseLost
+from oncemore.engine.rendering import Rendering
 
 SCHEMES = ("postgresql", "postgres")
 
@@ -258,6 +259,8 @@ def _database(url: str, own: OfThread) -> Any:
 
     class Fenced(PooledPostgresqlDatabase):  # type: ignore[misc]
         """A pool whose transactions prove the thread's lease before anything else."""
+
+        context_class = Rendering
 
         def connect(self, reuse_if_open: bool = False) -> bool:
             try:

@@ -19,6 +19,12 @@ from typing import Any
 import peewee as pw
 
 from oncemore.engine.errors import JournalRefused
+from oncemore.engine.rendering import Rendering
+
+
+class _Database(pw.SqliteDatabase):
+    context_class = Rendering
+
 
 LOOKS = 3
 LOOK_SECONDS = 0.02
@@ -55,7 +61,7 @@ class SqliteFile:
         except BaseException:
             self.close()
             raise
-        self.database = pw.SqliteDatabase(
+        self.database = _Database(
             str(path),
             pragmas={"journal_mode": "wal", "synchronous": "full", "foreign_keys": 1, "busy_timeout": 10_000},
             autoconnect=False,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import time
 
 from log import camel, messages, new_id, shown
@@ -141,6 +140,8 @@ def failure_of(kind: object, message: str) -> Told:
 
 def post(url: str, content: Told, key: str) -> tuple[int, str, BufferedReader]:
     """Status, reason and the body still to be read."""
+    import socket  # most of the processes only read, and never ask the model
+
     place, _, path = url.removeprefix("http://").partition("/")
     host, _, port = place.partition(":")
     data = json.dumps(content).encode()
