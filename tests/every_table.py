@@ -13,7 +13,7 @@ from oncemore.engine.allowance_tables import (
     Route,
     RouteCapacity,
 )
-from oncemore.engine.service_tables import ApiKey, PostedDecision, PostedMessage, PostedPass
+from oncemore.engine.service_tables import ApiKey, EndedSession, PostedDecision, PostedMessage, PostedPass
 from oncemore.engine.tables import (
     Attempt,
     Bundle,
@@ -60,6 +60,7 @@ ROWS: tuple[type[Row], ...] = (
     RunningWorker,
     Lease,
     ApiKey,
+    EndedSession,
     PostedMessage,
     PostedPass,
     PostedDecision,

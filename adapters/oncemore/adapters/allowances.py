@@ -1,4 +1,4 @@
-"""How much of each budget is used now, and how many wait for it?"""
+"""May recoveries begin, how much of each budget is used now, and how many wait for it?"""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from oncemore.adapters.configuration import Configuration
-from oncemore.engine import budgets
+from oncemore.engine import breaker, budgets
+from oncemore.rules import times
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +49,12 @@ def allowances(configuration: Configuration, now: int) -> list[Allowance]:
         for budget, used, limit in found
         if limit is not None
     ]
+
+
+def told(configuration: Configuration, now: int) -> dict[str, Any]:
+    """The breaker and the budgets as plain data."""
+    stands = breaker.newest()
+    state: dict[str, str | None] = {"state": "closed", "since": None, "who": None, "why": None}
+    if stands is not None:
+        state = {"state": stands.state, "since": times.format_ms(stands.at), "who": stands.who, "why": stands.why}
+    return {"breaker": state, "budgets": [one.as_json() for one in allowances(configuration, now)]}

@@ -244,6 +244,15 @@ class Client:
         changed: dict[str, Any] = self._post("/v1/levels", body)
         return changed
 
+    def breaker(self) -> dict[str, Any]:
+        """Whether recoveries may begin (`breaker`), and how much of each budget is used (`budgets`)."""
+        return self._get("/v1/breaker")
+
+    def change_breaker(self, change: Literal["open", "close"], why: str) -> dict[str, Any]:
+        """Let no recovery begin, or let them begin again; needs the scope `admin`."""
+        changed: dict[str, Any] = self._post("/v1/breaker", {"change": change, "why": why})
+        return changed
+
     def _listed(self, path: str, name: str, query: Mapping[str, str]) -> Iterator[Any]:
         cursor: str | None = ""
         while cursor is not None:

@@ -182,6 +182,7 @@ class ServeEntry:
         origins: of pages elsewhere that may call.
         attempts: calls without a good key that one address may make in a minute.
         rate: calls that one key may make in a second.
+        read_timeout: milliseconds within which a call has to come whole, its body included.
     """
 
     host: str = "127.0.0.1"
@@ -190,6 +191,7 @@ class ServeEntry:
     origins: tuple[str, ...] = ()
     attempts: int = 30
     rate: int = 20_000
+    read_timeout: int = 30_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +209,7 @@ class Configuration:
         reviews: the runtime that runs restricted reviews; None for no reviews.
         budgets: how many recoveries there may be; nothing is limited by default.
         keep_texts: for how long texts of ended Requests and logs of runtimes are kept, milliseconds; None for ever.
+        keep_posted: for how long kept decisions on posted cases are; None for ever.
     """
 
     file: Path
@@ -222,6 +225,7 @@ class Configuration:
     sources: Mapping[str, SourceEntry] = field(default_factory=lambda: MappingProxyType({}))
     budgets: Budgets = field(default_factory=Budgets)
     keep_texts: int | None = None
+    keep_posted: int | None = None
     serve: ServeEntry = field(default_factory=ServeEntry)
 
     @property

@@ -19,7 +19,8 @@ OncemoreError
         ├── TooMany                 A208  too many calls
         ├── NoRoute                 A209  nothing is there, or not with that method
         ├── NotBelieved             A210  an event that is not the app's own, of now
-        └── NotReady                A211  not now; asking again may help
+        ├── NotReady                A211  not now; asking again may help
+        └── TooSlow                 A213  the body did not come whole in time
 
 What the engine calls through a port raises `PortError` instead.
 """
@@ -199,6 +200,13 @@ class NotBelieved(CallRefused):
 
     code = "A210"
     status = 403
+
+
+class TooSlow(CallRefused):
+    """The body did not come whole in time."""
+
+    code = "A213"
+    status = 408
 
 
 class NotReady(CallRefused):

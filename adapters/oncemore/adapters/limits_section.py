@@ -19,6 +19,7 @@ class RetentionSection(_Written):
     """`retention:` as it is written."""
 
     texts: Age | None = None
+    posted: Age | None = None
 
 
 class _RouteBudget(_Written):

@@ -262,10 +262,11 @@ class _Serve(_Written):
     origins: list[Origin] = []
     attempts: Annotated[int, Field(ge=1, lt=2**31)] = _USUAL.attempts
     rate: Annotated[int, Field(ge=1, lt=2**31)] = _USUAL.rate
+    read_timeout: Span = _USUAL.read_timeout
 
     def placed(self) -> ServeEntry:
         hosts, origins = tuple(self.hosts), tuple(self.origins)
-        return ServeEntry(self.host, self.port, hosts, origins, self.attempts, self.rate)
+        return ServeEntry(self.host, self.port, hosts, origins, self.attempts, self.rate, self.read_timeout)
 
 
 class OperatorsFile(_Written):
@@ -302,6 +303,7 @@ class OperatorsFile(_Written):
             sources=MappingProxyType({name: one.placed(folder) for name, one in self.sources.items()}),
             budgets=self.budgets.placed(),
             keep_texts=self.retention.texts,
+            keep_posted=self.retention.posted or self.retention.texts,
             serve=self.serve.placed(),
         )
 

@@ -68,7 +68,7 @@ Mark: TypeAlias = tuple[int, str]
 
 
 def standings(
-    state: str, home: str, now: int, *, after: Mark | None = None, limit: int | None = None
+    state: str, home: str, now: int, *, worked: bool = False, after: Mark | None = None, limit: int | None = None
 ) -> list[Standing]:
     """The Requests in a state, oldest first.
 
@@ -76,6 +76,7 @@ def standings(
         state: one of `STATES`.
         home: what suggested commands carry to name the same home, such as ` --home DIR`.
         now: the journal's moment, milliseconds since the epoch.
+        worked: a worker is there, who takes what is queued by itself.
         after: only later ones than this.
         limit: most of them; None for all.
     """
@@ -85,11 +86,15 @@ def standings(
     if after is not None:
         at, last = after
         chosen = chosen.where((Request.created_at > at) | ((Request.created_at == at) & (Request.id > last)))
-    workspaces = {session.id: session.workspace for session in Session.select(Session.id, Session.workspace)}
-    return [standing_of(row, workspaces[row.session], home, now) for row in chosen]
+    rows = list(chosen)
+    found = Session.select(Session.id, Session.workspace)
+    if limit is not None:
+        found = found.where(Session.id.in_({row.session for row in rows}))
+    workspaces = {session.id: session.workspace for session in found}
+    return [standing_of(row, workspaces[row.session], home, now, worked=worked) for row in rows]
 
 
-def standing(request: str, home: str, now: int) -> Standing:
+def standing(request: str, home: str, now: int, *, worked: bool = False) -> Standing:
     """How one Request stands; see `standings`.
 
     Raises:
@@ -98,7 +103,7 @@ def standing(request: str, home: str, now: int) -> Standing:
     row = Request.get_or_none(Request.id == request)
     if row is None:
         raise NotFound(f"there is no Request {request}")
-    return standing_of(row, Session.get_by_id(row.session).workspace, home, now)
+    return standing_of(row, Session.get_by_id(row.session).workspace, home, now, worked=worked)
 
 
 def mark(request: str) -> Mark:
@@ -106,9 +111,12 @@ def mark(request: str) -> Mark:
     return Request.get_by_id(request).created_at, request
 
 
-def standing_of(row: Request, workspace: str, home: str, now: int) -> Standing:
-    """How one Request stands, `home` and `now` as for all of them."""
+def standing_of(row: Request, workspace: str, home: str, now: int, *, worked: bool = False) -> Standing:
+    """How one Request stands; the others as for all of them."""
     doing, since, gate, until, helps = _now(row, home)
+    if doing == "queued" and not helps:
+        # A worker takes it in its turn; without one nothing happens.
+        helps = f"oncemore show{home} {row.id}" if worked else f"oncemore work{home}"
     if doing == "rests" and not helps:
         release = f"oncemore release{home} {row.id} --why TEXT --close"
         helps = f"write again (oncemore ask{home} {workspace} TEXT), or {release}"
@@ -135,7 +143,7 @@ def _now(row: Request, home: str) -> _Now:
         return "waits", limited.since, f"{limited.policy}: {limited.why}", row.due_at, helps
     # A recovery that is queued waits for the rules, one that a person asked for waits for its turn.
     if unfinished is not None and (unfinished.phase == "business" or decided is None or decided.stage != "dispatch"):
-        return "queued", unfinished.queued_at, None, None, f"oncemore work{home}"
+        return "queued", unfinished.queued_at, None, None, ""
     sending = (
         Delivery.select().where(Delivery.request == row.id, Delivery.state.in_(("frozen", "sending", "sent"))).first()
     )

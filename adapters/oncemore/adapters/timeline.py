@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from oncemore.engine import texts
+from oncemore.engine import advice, texts
 from oncemore.engine.errors import NotFound
 from oncemore.engine.tables import (
     Attempt,
@@ -129,13 +129,15 @@ def _decisions(request: str) -> Iterator[Entry]:
     passes = {one.id: one for one in DecisionPass.select().where(DecisionPass.request == request)}
     for decision in Decision.select().where(Decision.request == request).order_by(Decision.at, Decision.policy):
         one = passes[decision.decision_pass]
+        let = advice.let_through(request, decision.policy, decision.level, decision.at)
         yield {
             "at": decision.at,
             "kind": "decided",
             "decision": decision.id,
             "stage": one.stage,
             "policy": decision.policy,
-            "level": decision.level,
+            "level": decision.level if let is None else "advise",
+            "let_through": None if let is None else let.who,
             "outcome": decision.outcome,
             "reason": decision.reason_kind,
             "gate": decision.reason_gate,

@@ -130,12 +130,12 @@ class House:
                 return Arrived("refused", commands.refuse(self.journal, session, arrival), str(full))
 
     def retention(self) -> Retention | None:
-        """What drops texts that have had their time, the logs of runtimes with them; None where all are kept."""
-        keep = self.configuration.keep_texts
-        if keep is None:
+        """What drops what has had its time, the logs of runtimes with the texts; None where all is kept."""
+        keep, posted = self.configuration.keep_texts, self.configuration.keep_posted
+        if keep is None and posted is None:
             return None
         homes = [entry.home for entry in self.configuration.runtimes.values()]
-        return Retention(self.journal, keep, lambda before: native_log.drop_in(homes, before))
+        return Retention(self.journal, keep, lambda before: native_log.drop_in(homes, before), posted=posted)
 
     def gauges(self) -> Gauges:
         """What stands in the journal, in numbers. The calling thread is connected."""

@@ -92,6 +92,21 @@ def taken(request: str) -> str | None:
     return None if found is None else str(found)
 
 
+def let_through(request: str, policy: str, level: str | None, at: int) -> Advice | None:
+    """The advice by which a decision of the policy at that time acted: an operator's word, not its level, let it.
+
+    Args:
+        level: that the decision was made under.
+        at: when that was, milliseconds since the epoch.
+    """
+    if level != "enforce":
+        return None
+    of = Advice.select().where(Advice.request == request, Advice.policy == policy, Advice.taken_at <= at)
+    row = of.where(Advice.settled_at.is_null() | (Advice.settled_at >= at)).order_by(Advice.id.desc()).first()
+    assert row is None or isinstance(row, Advice)
+    return row if row is not None and levels.current([policy], at)[policy] == "advise" else None
+
+
 def refusal(request: str) -> Advice | None:
     """The newest advice on the Request, when acting on it came to nothing."""
     row = Advice.select().where(Advice.request == request).order_by(Advice.id.desc()).first()

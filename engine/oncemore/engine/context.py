@@ -56,6 +56,8 @@ class Context:
     process: Process = field(default_factory=Process.current)
     ticks: Callable[[], float] = lambda: time.monotonic() * 1000
     """Milliseconds that pass while this process watches, whatever the system clock is set to."""
+    renew: Callable[[], None] = lambda: None
+    """Called where the rules may become others: no decision is in hand."""
 
     def runtime(self, session: Session) -> Runtime:
         """The Session's runtime. Raises `PortError` when it is not configured."""

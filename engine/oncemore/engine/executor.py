@@ -49,6 +49,7 @@ def advance(context: Context, request: str) -> None:
 
 def _step(context: Context, request: str) -> bool:
     """One step; whether there may be another at once."""
+    context.renew()
     with context.journal.transaction():
         look(request)
     row = Request.get_by_id(request)

@@ -86,6 +86,10 @@ class Journal:
         """The server, where the journal stands on one."""
         return self._store if isinstance(self._store, PostgresServer) else None
 
+    def worked(self) -> bool:
+        """Whether a worker is there, in this process or another. The calling thread is `connected`."""
+        return self._store.worked()
+
     def close(self) -> None:
         """Close the database and give the worker's lock back."""
         self.closed = True

@@ -21,6 +21,13 @@ def one_at_a_time(what: str) -> None:
         database.execute_sql("select pg_advisory_xact_lock(%s)", (number,))
 
 
+def free(rows: pw.ModelSelect[Any]) -> pw.ModelSelect[Any]:
+    """Those of the rows that nobody else is changing; nor does anybody until the transaction ends. Inside one."""
+    if isinstance(database.obj, pw.SqliteDatabase):
+        return rows
+    return rows.for_update("FOR UPDATE SKIP LOCKED")  # type: ignore[arg-type]
+
+
 def locking(rows: pw.ModelSelect[Any]) -> pw.ModelSelect[Any]:
     """The same rows, which nobody else changes until the transaction ends. Inside a transaction."""
     if isinstance(database.obj, pw.SqliteDatabase):

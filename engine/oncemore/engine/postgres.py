@@ -29,6 +29,12 @@ SETTINGS = {
     "idle_in_transaction_session_timeout": "60s",
 }
 
+CONNECTIONS = 16
+"""Most of one process at once; a server gives a hundred to all of them where nothing else is configured."""
+
+CONNECTION_WAIT = 10
+"""Seconds that a thread waits for one of them to come free."""
+
 MIGRATING = 0x6F6E63656D6F7265
 """The advisory lock around migrations; the number spells the program's name."""
 
@@ -64,6 +70,10 @@ def url_amiss(url: str) -> str | None:
 
 MAY_WORK = """select bool_and(has_table_privilege('request', needed))
     from unnest(array['select', 'insert', 'update']) as needed"""
+
+
+WORKERS = "select count(*) from worker where until > extract(epoch from clock_timestamp()) * 1000"
+"""How many said lately that they are there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +127,7 @@ def _seen(database: Any) -> Seen:
         amiss = "permission denied for table request"
     workers = 0
     if made and not amiss and told("select to_regclass('worker') is not null"):
-        workers = told("select count(*) from worker where until > extract(epoch from clock_timestamp()) * 1000")
+        workers = told(WORKERS)
     return Seen(version.split()[0], made, amiss, workers)
 
 
@@ -157,6 +167,10 @@ class PostgresServer:
     def amiss(self) -> str | None:
         """Why the database may not be used any more; the server says so itself."""
         return None
+
+    def worked(self) -> bool:
+        """Whether a worker said lately that it is there."""
+        return bool(self.database.execute_sql(WORKERS).fetchone()[0])
 
     @contextmanager
     def private(self) -> Iterator[None]:
@@ -241,12 +255,20 @@ def _database(url: str, own: OfThread) -> Any:
         raise JournalRefused(
             "a journal on PostgreSQL needs psycopg, which is not installed: pip install 'oncemore[postgres]'"
         ) from None
-    from playhouse.pool import PooledPostgresqlDatabase
+    from playhouse.pool import MaxConnectionsExceeded, PooledPostgresqlDatabase
 
     class Fenced(PooledPostgresqlDatabase):  # type: ignore[misc]
         """A pool whose transactions prove the thread's lease before anything else."""
 
         context_class = Rendering
+
+        def connect(self, reuse_if_open: bool = False) -> bool:
+            try:
+                return bool(super().connect(reuse_if_open))
+            except MaxConnectionsExceeded:
+                raise pw.OperationalError(
+                    f"all {CONNECTIONS} connections of this process were in use for {CONNECTION_WAIT} s"
+                ) from None
 
         def begin(self, isolation_level: str | None = None) -> None:
             super().begin(isolation_level)
@@ -275,7 +297,8 @@ def _database(url: str, own: OfThread) -> Any:
         prefer_psycopg3=True,
         encoding="utf8",
         isolation_level="READ COMMITTED",
-        max_connections=0,
+        max_connections=CONNECTIONS,
+        timeout=CONNECTION_WAIT,
         stale_timeout=300,
         autoconnect=False,
         **told,

@@ -1,15 +1,17 @@
 """Have the policies been changed, and may the new ones be used?
 
-The folder's content is looked at between Requests. What has stood still for a moment is loaded, compiled and tried in
-another process; when that fails the last good set stays in force, and the failure is told until the content is another.
-A decision names the digest of its policy, so that one can see by which set it was made.
+The folder's content is looked at now and then, whatever else is done meanwhile. What has stood still for a moment is
+loaded, compiled and tried in another process; when that fails the last good set stays in force, and the failure is told
+until the content is another. A decision names the digest of its policy, so that one can see by which set it was made.
 """
 
 from __future__ import annotations
 
 import logging
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from oncemore.engine.errors import OncemoreError
@@ -49,6 +51,7 @@ class PolicyWatch:
         self._seen = self._used
         self._since = self._looked = ticks()
         self._hurried = False
+        self._looking = threading.Lock()
         self.rules = Rulebook(load_policies([folder]))
         self.told: list[Callable[[Rulebook], None]] = []
 
@@ -58,7 +61,39 @@ class PolicyWatch:
         self._hurried = True
 
     def look(self) -> bool:
-        """Whether another set is in force since this look."""
+        """Whether another set is in force since this look. Nobody waits for a look of another thread."""
+        if not self._looking.acquire(blocking=False):
+            return False
+        try:
+            return self._look()
+        finally:
+            self._looking.release()
+
+    @contextmanager
+    def followed(self, every: float = EVERY / 1000) -> Iterator[None]:
+        """The folder is looked at by a thread of its own meanwhile: a Turn that runs long keeps no edit waiting.
+
+        Args:
+            every: seconds between two looks.
+        """
+        over = threading.Event()
+
+        def follow() -> None:
+            while not over.wait(every):
+                try:
+                    self.look()
+                except Exception:
+                    log.exception("the folder of policies could not be looked at")
+
+        thread = threading.Thread(target=follow, name="policies", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+
+    def _look(self) -> bool:
         hurried, self._hurried = self._hurried, False
         now = self._ticks()
         if not hurried and now - self._looked < EVERY:

@@ -1,8 +1,8 @@
-"""Which texts are kept no longer, and what stays of them?
+"""What is kept no longer, and what stays of it?
 
 Messages, answers, prompts and notices of Requests that ended long ago lose their bodies; digest, length and every row
 that refers to them stay, so that the history is whole and verifies. Nothing of a Request that is open goes, whatever
-its age.
+its age. Decisions on posted cases go whole: no Request and no history refers to them.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ import peewee as pw
 
 from oncemore.engine import texts as texts_kept
 from oncemore.engine.journal import Journal
-from oncemore.engine.locks import one_at_a_time
+from oncemore.engine.locks import free, one_at_a_time
+from oncemore.engine.service_tables import PostedDecision, PostedPass
 from oncemore.engine.tables import Delivery, Event, Request, Text, Turn
 
 log = logging.getLogger("oncemore.retention")
 
 BATCH = 500
-"""Most texts that lose their bodies in one transaction: others write in between."""
+"""Most that go in one transaction: others write in between."""
 
 EVERY = 3_600_000
 """How often a worker looks for texts that have had their time, milliseconds."""
@@ -44,13 +45,22 @@ class Retention:
     """Drops what has had its time, now and then.
 
     Args:
-        keep: for how long texts of ended Requests are kept, milliseconds.
+        keep: for how long texts of ended Requests are kept, milliseconds; None for ever.
+        posted: for how long decisions on posted cases are kept; None for ever.
         also: told until when contents outside the journal, such as logs of runtimes, are to go as well.
     """
 
-    def __init__(self, journal: Journal, keep: int, also: Callable[[int], None] = lambda before: None) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        keep: int | None,
+        also: Callable[[int], None] = lambda before: None,
+        *,
+        posted: int | None = None,
+    ) -> None:
         self._journal = journal
         self._keep = keep
+        self._posted = posted
         self._also = also
         self._next = 0
 
@@ -60,6 +70,10 @@ class Retention:
         if not now.trusted or now.ms < self._next:
             return
         self._next = now.ms + EVERY
+        if self._posted is not None:
+            drop_posted(self._journal, now.ms - self._posted)
+        if self._keep is None:
+            return
         drop(self._journal, now.ms - self._keep)
         try:
             self._also(now.ms - self._keep)
@@ -89,6 +103,30 @@ def drop(journal: Journal, before: int, *, only_count: bool = False) -> Dropped:
             texts, characters = texts + len(gone), characters + sum(row.length for row in gone)
             if not only_count:
                 Text.update(body=None).where(Text.digest.in_([row.digest for row in gone])).execute()
+
+
+def drop_posted(journal: Journal, before: int, *, only_count: bool = False) -> int:
+    """Delete the decisions on cases that were last posted before a moment; how many cases that are.
+
+    Args:
+        before: milliseconds since the epoch.
+        only_count: say what would be deleted, and delete nothing.
+    """
+    old = PostedPass.at < before
+    if only_count:
+        return int(PostedPass.select().where(old).count())
+    gone = 0
+    while True:
+        with journal.transaction():
+            one_at_a_time("retention")
+            # One that is posted again at this moment is passed by.
+            found = free(PostedPass.select(PostedPass.id).where(old).order_by(PostedPass.at).limit(BATCH))
+            passes = [row.id for row in found]
+            if not passes:
+                return gone
+            PostedDecision.delete().where(PostedDecision.posted_pass.in_(passes)).execute()
+            PostedPass.delete().where(PostedPass.id.in_(passes)).execute()
+            gone += len(passes)
 
 
 def _old(before: int, last: tuple[int, str]) -> list[Text]:

@@ -95,6 +95,7 @@ def watch(context: Context, turn: Turn, native: NativeTurn) -> Observation | Non
         if not seen.ended and cancelled is None and _somebody_elses(seen):
             settle(context, turn.id, Observation("failed", True, error="other", deltas=seen.deltas), FOREIGN)
             return None
+        context.renew()
         if not seen.ended and seen.readings and _settled_in_turn(context, turn, seen):
             return None
         if seen.ended:

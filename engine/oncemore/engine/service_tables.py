@@ -23,6 +23,16 @@ class ApiKey(Row):
         table_name = "api_key"
 
 
+class EndedSession(Row):
+    """A session of the page whose holder signed out; `until` is when it would have ended by itself."""
+
+    session = pw.TextField(primary_key=True)
+    until = pw.BigIntegerField()
+
+    class Meta:
+        table_name = "ended_session"
+
+
 class PostedMessage(Row):
     """A message that a program posted for a person, by the program's own id of it."""
 

@@ -10,6 +10,7 @@ import fcntl
 import os
 import stat
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,6 +24,12 @@ from oncemore.engine.rendering import Rendering
 
 class _Database(pw.SqliteDatabase):
     context_class = Rendering
+
+
+LOOKS = 3
+LOOK_SECONDS = 0.02
+"""How often a worker tries to get the file, and how long it waits in between: whoever only looks whether one is there
+has it for a moment."""
 
 
 class SqliteFile:
@@ -72,6 +79,22 @@ class SqliteFile:
         if self._identity is None or found == self._identity:
             return None
         return "its file is no longer there" if found is None else "another file stands in its place; start anew"
+
+    def worked(self) -> bool:
+        """Whether a worker has the file now: this process, or another."""
+        if self._lock is not None:
+            return True
+        try:
+            descriptor = os.open(self.place.with_name(self.place.name + ".worker"), os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return False  # nobody ever worked on it
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return True
+        finally:
+            os.close(descriptor)
+        return False
 
     @contextmanager
     def private(self) -> Iterator[None]:
@@ -148,9 +171,13 @@ def _hold(path: Path) -> int:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise JournalRefused(f"the worker's lock {path} cannot be taken: {error.strerror}") from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(descriptor)
-        raise JournalRefused(f"another worker works on {path.with_suffix('')}; one file has one worker") from error
-    return descriptor
+    for _ in range(LOOKS):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            refused = error
+            time.sleep(LOOK_SECONDS)
+        else:
+            return descriptor
+    os.close(descriptor)
+    raise JournalRefused(f"another worker works on {path.with_suffix('')}; one file has one worker") from refused

@@ -52,6 +52,7 @@ class Worker:
         self._watch = watch
         self._retention = retention
         self._stop = threading.Event()
+        context.renew = self._renew
 
     def __enter__(self) -> Self:
         return self
@@ -74,6 +75,8 @@ class Worker:
             self._retention.look()
         taken: set[str] = set()
         while not stop.is_set():
+            if self._watch is not None:
+                self._watch.look()
             self._renew()
             request = self._context.leases.next(self._context.journal.now().ms, taken)
             if request is None:
@@ -107,11 +110,8 @@ class Worker:
             stop.wait(min(self._poll, max(10, wait)) / 1000)
 
     def _renew(self) -> None:
-        """Between two Requests, other policies may come into force; what waits is looked at again under them."""
-        if self._watch is None:
-            return
-        self._watch.look()
-        if self._context.rules is self._watch.rules:
+        """Between two decisions, other policies may come into force; what waits is looked at again under them."""
+        if self._watch is None or self._context.rules is self._watch.rules:
             return
         rules = self._watch.rules
         with self._context.journal.transaction():

@@ -45,6 +45,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
         "/v1/decide",
         "/v1/requests",
         "/v1/levels",
+        "/v1/breaker",
         "/access/v1/evaluation",
         "/login",
         "/breaker",

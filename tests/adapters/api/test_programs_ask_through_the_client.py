@@ -56,6 +56,22 @@ def test_levels_are_changed(client: tuple[Client, World]) -> None:
     assert {one["name"]: one["level"] for one in oncemore.policies()}["retry-quota"] == "enforce"
 
 
+def test_the_breaker_is_opened_and_closed(client: tuple[Client, World]) -> None:
+    oncemore, _ = client
+    assert oncemore.breaker() == {
+        "breaker": {"state": "closed", "since": None, "who": None, "why": None},
+        "budgets": [],
+    }
+    opened = oncemore.change_breaker("open", "the provider has trouble")["breaker"]
+    assert (opened["state"], opened["why"]) == ("open", "the provider has trouble")
+    assert opened["who"].startswith("key ") and opened["who"].endswith(" all")
+    with pytest.raises(CallFailed, match="open already") as failed:
+        oncemore.change_breaker("open", "again")
+    assert (failed.value.status, failed.value.problem) == (409, "E202")
+    assert oncemore.change_breaker("close", "it is back")["breaker"]["state"] == "closed"
+    assert oncemore.breaker()["breaker"]["why"] == "it is back"
+
+
 def test_a_no_is_told_with_its_code_and_its_place(client: tuple[Client, World]) -> None:
     oncemore, _ = client
     with pytest.raises(CallFailed) as failed:

@@ -10,6 +10,7 @@ from tests.adapters.api.conftest import CONFIGURATION, World, opened
 from tests.adapters.api.test_a_posted_case_is_decided import CONTINUE, firing
 
 from oncemore.adapters.api.working import Work
+from oncemore.adapters.codex.home import write_config
 from oncemore.engine.allowance_tables import LevelChange
 from oncemore.engine.worker import Worker
 from oncemore.rules.shipped import shipped_pages, shipped_policies
@@ -107,7 +108,7 @@ def test_a_worker_that_does_not_run_makes_it_unready(world: World) -> None:
     world.service.worker = Work(world.service.house.journal, cast(Worker, None))  # never started
     answer = world.call("GET", "/readyz")
     assert answer.status_code == 503
-    (failing,) = [check for check in answer.json()["checks"] if not check["ok"]]
+    (failing,) = [check for check in answer.json()["checks"] if check["needed"] and not check["ok"]]
     assert (failing["name"], failing["says"]) == ("worker", "it does not run")
 
 
@@ -115,7 +116,7 @@ def test_a_journal_that_takes_no_commit_makes_it_unready(world: World) -> None:
     world.service.close()
     answer = world.call("GET", "/readyz")
     assert answer.status_code == 503
-    assert [check["name"] for check in answer.json()["checks"] if not check["ok"]] == ["journal"]
+    assert [check["name"] for check in answer.json()["checks"] if check["needed"] and not check["ok"]] == ["journal"]
 
 
 def test_what_lies_outside_is_told_and_does_not_make_it_unready(tmp_path: Path) -> None:
@@ -125,6 +126,44 @@ def test_what_lies_outside_is_told_and_does_not_make_it_unready(tmp_path: Path) 
         (failing,) = [check for check in told["checks"] if not check["ok"]]
         assert (told["ready"], failing["name"], failing["needed"]) == (True, "runtime codex", False)
         assert str(tmp_path) not in str(told)
+
+
+def codex(world: World) -> tuple[bool, bool, str]:
+    """Whether the service is ready, and what it says of Codex."""
+    world.clock.ms += 15_000  # what was seen outside is remembered for so long
+    told = world.get("/readyz")
+    (check,) = [one for one in told["checks"] if one["name"] == "runtime codex"]
+    return told["ready"], check["ok"], check["says"]
+
+
+def test_a_codex_that_nobody_is_logged_in_to_is_told_of(world: World, tmp_path: Path) -> None:
+    nobody = "its program is there, and nobody is logged in; `oncemore doctor` says what mends it"
+    assert codex(world) == (True, False, nobody)
+    (tmp_path / "codex").mkdir()
+    assert codex(world) == (True, False, nobody)
+    (tmp_path / "codex" / "auth.json").write_text("{}")
+    assert codex(world) == (True, True, "its program is there, with what it reaches its model by")
+
+
+def test_a_provider_whose_key_is_not_there_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("A_KEY", raising=False)
+    passed_on = CONFIGURATION.replace("{home: codex}", "{home: codex, environment: [A_KEY]}")
+    write_config(tmp_path / "codex", "http://127.0.0.1:9", "A_KEY")
+    with opened(tmp_path, passed_on) as world:
+        ready, ok, says = codex(world)
+        assert (ready, ok) == (True, False)
+        assert says.startswith("its program is there, and the key of its provider is not;")
+        assert str(tmp_path) not in says and "A_KEY" not in says
+        monkeypatch.setenv("A_KEY", "none")
+        assert codex(world)[1]
+
+
+def test_no_probe_starts_a_program(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def started(*_: object, **__: object) -> None:
+        raise AssertionError("a probe started a program")
+
+    monkeypatch.setattr("subprocess.Popen.__init__", started)
+    assert codex(world)[0]
 
 
 @pytest.mark.parametrize("code", sorted(page.stem for page in shipped_pages().glob("A2*.md")))

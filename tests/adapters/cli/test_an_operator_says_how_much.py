@@ -60,7 +60,10 @@ def test_texts_are_counted_and_dropped_only_when_that_is_said(run: Run, story: S
     assert run("retention", "--home", home).exit_code == 2
     assert run("retention", "--older-than", "soon", "--home", home).exit_code == 2
     answer = run("retention", "--older-than", "90d", "--home", home)
-    assert (answer.exit_code, answer.stdout) == (0, "0 texts of 0 characters would be dropped; --drop does it\n")
+    assert (answer.exit_code, answer.stdout) == (
+        0,
+        "0 texts of 0 characters and the decisions on 0 posted cases would be dropped; --drop does it\n",
+    )
     with sqlite3.connect(home / "data" / "oncemore.db") as database:
         database.execute("update text set stored_at = 1")
         database.execute("update request set created_at = 1")

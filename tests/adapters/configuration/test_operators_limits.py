@@ -62,6 +62,16 @@ def test_texts_are_kept_for_an_age(tmp_path: Path, age: str, ms: int) -> None:
     assert load_configuration(written(tmp_path, "")).keep_texts is None
 
 
+def test_decisions_on_posted_cases_are_kept_as_long_as_texts_unless_something_else_is_said(tmp_path: Path) -> None:
+    def kept(text: str) -> int | None:
+        return load_configuration(written(tmp_path, text)).keep_posted
+
+    assert kept("retention: {texts: 90d}\n") == 90 * 86_400_000
+    assert kept("retention: {texts: 90d, posted: 30d}\n") == 30 * 86_400_000
+    assert kept("retention: {posted: 30d}\n") == 30 * 86_400_000
+    assert kept("") is None
+
+
 def test_an_owner_may_want_no_recoveries(tmp_path: Path) -> None:
     entry = "{path: n, owner: ann, level: workspace_read, revision: 1, recovery: off}"
     found = load_configuration(written(tmp_path, f"workspaces: {{notes: {entry}}}\n"))

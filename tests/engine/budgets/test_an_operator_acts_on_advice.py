@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.engine.budgets.conftest import POLICY, Office
 
+from oncemore.adapters.cli.timeline import render
 from oncemore.adapters.standing import standings
+from oncemore.adapters.timeline import timeline
 from oncemore.engine import advice, breaker, levels
 from oncemore.engine.errors import Conflict, NotFound
 
@@ -48,6 +50,38 @@ def test_acting_does_it_once_for_this_request_alone_and_is_recorded(advised: Off
     assert [row["stage"] for row in stages] == ["admission", "dispatch"]
     with pytest.raises(Conflict, match="already answered"):
         act(advised)
+
+
+def decided(office: Office) -> list[tuple[str, str, str | None]]:
+    """When, at which level, and by whose word the policy was judged to fire."""
+    entries = timeline(office.requests["notes"])["timeline"]
+    return [
+        (entry["stage"], entry["level"], entry["let_through"])
+        for entry in entries
+        if entry["kind"] == "decided" and entry["policy"] == POLICY and entry["outcome"] == "fire"
+    ]
+
+
+def test_a_decision_that_an_operator_let_through_is_told_as_advice_with_who_did(advised: Office) -> None:
+    act(advised)
+    advised.works()
+    assert decided(advised) == [
+        ("admission", "advise", None),
+        ("admission", "advise", "ann"),
+        ("dispatch", "advise", "ann"),
+    ]
+    shown = render(timeline(advised.requests["notes"]))
+    assert f"decided {POLICY} (advise, ann let it act) at dispatch: fire" in shown
+    assert "(enforce" not in shown
+
+
+def test_what_acts_by_its_level_is_nobodys_word_even_where_somebody_had_said_so(advised: Office) -> None:
+    act(advised)
+    with advised.house.journal.transaction():
+        now = advised.house.journal.advance_clock().ms
+        levels.change(POLICY, "enforce", who="bob", why="it is always right", at=now)
+    advised.works()
+    assert decided(advised)[1:] == [("admission", "enforce", None), ("dispatch", "enforce", None)]
 
 
 def test_what_no_longer_fires_is_not_done_and_says_why(advised: Office) -> None:

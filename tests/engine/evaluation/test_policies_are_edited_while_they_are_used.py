@@ -116,6 +116,40 @@ def test_somebody_who_says_that_it_is_whole_is_believed(desk: Desk) -> None:
     assert desk.watch.look()
 
 
+def test_it_is_followed_whatever_else_is_done_meanwhile(desk: Desk) -> None:
+    taken = threading.Event()
+    desk.watch.told.append(lambda rules: taken.set())
+    with desk.watch.followed(every=0.01):
+        desk.file.write_text(desk.good.replace("60s", "61s"))
+        desk.watch.hurry()
+        assert taken.wait(60)
+    assert desk.watch.rules is not desk.first
+    assert all(thread.name != "policies" for thread in threading.enumerate())
+
+
+def test_who_looks_while_another_does_is_not_kept_waiting(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    loading, go_on = threading.Event(), threading.Event()
+
+    def slow(paths: list[Path]) -> object:
+        loading.set()
+        assert go_on.wait(60)
+        return load_policies(paths)
+
+    monkeypatch.setattr("oncemore.engine.reloading.load_policies", slow)
+    desk.file.write_text(desk.good.replace("60s", "61s"))
+    desk.watch.hurry()
+    other = threading.Thread(target=desk.watch.look)
+    other.start()
+    try:
+        assert loading.wait(60)
+        assert not desk.watch.look()
+        assert desk.watch.rules is desk.first
+    finally:
+        go_on.set()
+        other.join()
+    assert desk.watch.rules is not desk.first
+
+
 def test_the_same_content_under_another_time_is_no_edit(desk: Desk) -> None:
     desk.file.write_text(desk.good)
     assert not desk.later()

@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from oncemore.adapters.api import (
     authzen,
+    breaker,
     conversations,
     deciding,
     decisions,
@@ -82,6 +83,8 @@ def routed(service: Service) -> FastAPI:
         decisions.reading(service),
         policies.reading(service),
         policies.changing(service),
+        breaker.reading(service),
+        breaker.changing(service),
         authzen.deciding(service),
         _described(app),
     ):

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from oncemore.adapters.api.answers import answer
-from oncemore.adapters.api.posted_case import case_of
+from oncemore.adapters.api.posted_case import case_of, judged
 from oncemore.adapters.api.schemas import Outcome, problems
 from oncemore.adapters.api.service import Service
 from oncemore.adapters.api.strict_routes import Body, for_scope
@@ -81,21 +81,22 @@ def deciding(service: Service) -> APIRouter:
     router = APIRouter(route_class=for_scope("decide"), tags=["decisions"])
 
     @router.post(
-        "/access/v1/evaluation", response_model=None, responses={200: {"model": Answer}, **problems(400, 413, 415)}
+        "/access/v1/evaluation", response_model=None, responses={200: {"model": Answer}, **problems(400, 408, 413, 415)}
     )
     async def evaluate(body: Evaluation) -> Response:
         """Whether the rules fire for an action on the case in `context`."""
         case = case_of(body.context, service.clock(), under="/context")
-        judged = service.rules.ask(case)
-        records = [one for one in judged.records if one["outcome"] != "not_concerned"]
-        fires = judged.fired is not None and service.rules.action(judged.fired) == body.action.name
-        first = next((one for one in records if one["policy"]["name"] == judged.fired), None) or next(
-            (one for one in records if one["outcome"] == judged.outcome), None
+        rules = service.rules
+        found = judged(rules, case, under="/context")
+        records = [one for one in found.records if one["outcome"] != "not_concerned"]
+        fires = found.fired is not None and rules.action(found.fired) == body.action.name
+        first = next((one for one in records if one["policy"]["name"] == found.fired), None) or next(
+            (one for one in records if one["outcome"] == found.outcome), None
         )
         untils = [one["until"] for one in records if one["until"] is not None]
         context = {
-            "outcome": judged.outcome.value,
-            "fired": judged.fired,
+            "outcome": found.outcome.value,
+            "fired": found.fired,
             "until": min(untils, default=None),
             "reasons": [
                 {

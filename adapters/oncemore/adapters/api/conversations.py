@@ -80,8 +80,9 @@ def reading(service: Service) -> APIRouter:
                 .order_by(InboxMessage.position)
                 .limit(limit + 1)
             )
-            now = service.house.journal.now().ms
-            shown = [_message(row, source, now) for row in rows[:limit]]
+            journal = service.house.journal
+            now, worked = journal.now().ms, journal.worked()
+            shown = [_message(row, source, now, worked) for row in rows[:limit]]
             further = cursor_of(rows[limit - 1].position, rows[limit - 1].id) if len(rows) > limit else None
             return {"workspace": workspace, "messages": shown, "next": further}
 
@@ -90,7 +91,7 @@ def reading(service: Service) -> APIRouter:
     return router
 
 
-def _message(row: InboxMessage, source: str, now: int) -> dict[str, Any]:
+def _message(row: InboxMessage, source: str, now: int, worked: bool) -> dict[str, Any]:
     sessions = Session.select(Session.id).where(Session.source == source)
     request = Request.get_or_none(Request.message == row.id, Request.session.in_(sessions))
     told = [] if request is None else timeline(request.id)["timeline"]
@@ -102,7 +103,7 @@ def _message(row: InboxMessage, source: str, now: int) -> dict[str, Any]:
         "text": _text(row.digest),
         "recalled": bool(row.recalled),
         "command": bool(row.command),
-        "request": None if request is None else standing(request.id, "", now).as_json(),
+        "request": None if request is None else standing(request.id, "", now, worked=worked).as_json(),
         "turns": [entry for entry in told if entry["kind"] in TURNS],
         "recoveries": [entry for entry in told if entry["kind"] in RECOVERIES],
         "replies": [{"id": one.id, "at": times.format_ms(one.at), "text": _text(one.digest)} for one in replies],

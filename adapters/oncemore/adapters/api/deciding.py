@@ -19,7 +19,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from oncemore.adapters.api.doors import key_of, limited, reach
-from oncemore.adapters.api.posted_case import MAX_BYTES, case_of
+from oncemore.adapters.api.posted_case import MAX_BYTES, case_of, judged
 from oncemore.adapters.api.problems import as_problem, parameter
 from oncemore.adapters.api.service import Service
 from oncemore.adapters.api.strict_json import load
@@ -75,10 +75,10 @@ def routes(service: Service) -> list[Route]:
         json_type(request)
         case = case_of(load(await request.body()), service.clock())
         rules = service.rules
-        judged = _judged(rules, case, asked, await _levels(service, rules, asked))
-        content = judged.json(b"\n")
+        found = judged(rules, case, levels=await _levels(service, rules, asked), only=asked.only)
+        content = found.json(b"\n")
         if asked.store:
-            await service.write(lambda: keep(rules, judged, key_of(request).id, service.clock()))
+            await service.write(lambda: keep(rules, found, key_of(request).id, service.clock()))
         else:
             request.scope["state"]["quiet"] = True
         return Response(content, media_type="application/json")
@@ -112,24 +112,24 @@ class _WhileReading(StreamingResponse):
         await self.stream_response(send)
 
 
-def keep(rules: Rulebook, judged: Pass, poster: str, now: int) -> None:
-    """Store a posted case with its decisions; the same ones again are there already. Inside a transaction."""
-    one_at_a_time(f"posted\0{judged.digest}")
-    if PostedPass.select().where(PostedPass.id == judged.digest).exists():
+def keep(rules: Rulebook, found: Pass, poster: str, now: int) -> None:
+    """Store a posted case with its decisions; the same ones again are kept from now on. Inside a transaction."""
+    one_at_a_time(f"posted\0{found.digest}")
+    if PostedPass.update(at=now).where(PostedPass.id == found.digest).execute():
         return
     for digest, body in rules.bundles.items():
         if not Bundle.select().where(Bundle.digest == digest).exists():
             Bundle.insert(digest=digest, body=body).on_conflict_ignore().execute()
     PostedPass.insert(
-        id=judged.digest,
-        stored=judged.stored.decode(),
-        outcome=judged.outcome.value,
-        fired=judged.fired,
+        id=found.digest,
+        stored=found.stored.decode(),
+        outcome=found.outcome.value,
+        fired=found.fired,
         poster=poster,
         at=now,
     ).execute()
-    for record in judged.records:
-        PostedDecision.insert(id=record["decision_id"], posted_pass=judged.digest).execute()
+    for record in found.records:
+        PostedDecision.insert(id=record["decision_id"], posted_pass=found.digest).execute()
 
 
 def _asked(request: Request, rules: Rulebook) -> _Asked:
@@ -159,13 +159,6 @@ async def _levels(service: Service, rules: Rulebook, asked: _Asked) -> Mapping[s
     return await service.read(lambda: levels.current(rules.names, service.house.journal.now().ms))
 
 
-def _judged(rules: Rulebook, case: Case, asked: _Asked, at: Mapping[str, str] | None) -> Pass:
-    try:
-        return rules.ask(case, levels=at, only=asked.only)
-    except ValueError as error:  # a time or a number that cannot be written down
-        raise NotValid(str(error), [Mistake(NotValid.code, str(error), "")]) from None
-
-
 def _cases(value: Any, now: int) -> list[Case]:
     """The cases of an array, all of them or none."""
     if type(value) is not list:
@@ -191,7 +184,7 @@ async def _array(
     pieces = _Pieces()
     opening = b"["
     for case in cases:
-        if full := pieces.add(opening + _judged(rules, case, asked, at).json()):
+        if full := pieces.add(opening + judged(rules, case, levels=at, only=asked.only).json()):
             yield full
             await asyncio.sleep(0)  # others are served between two pieces
         opening = b","
@@ -249,7 +242,7 @@ def _line(line: bytes, service: Service, rules: Rulebook, asked: _Asked, at: Map
     try:
         if len(line) > MAX_BYTES:
             raise TooLarge(f"the line has more than {MAX_BYTES} bytes")
-        return _judged(rules, case_of(load(line), service.clock()), asked, at).json(b"\n")
+        return judged(rules, case_of(load(line), service.clock()), levels=at, only=asked.only).json(b"\n")
     except (NotJson, NotValid, TooLarge) as error:
         return _problem(error)
 

@@ -21,9 +21,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from oncemore.adapters.api.keys import Key
 from oncemore.adapters.api.keys import Scope as Reach
 from oncemore.adapters.api.limits import Buckets
+from oncemore.adapters.api.patience import LATE
 from oncemore.adapters.api.problems import refusal
 from oncemore.adapters.api.service import Service
-from oncemore.adapters.errors import CallRefused, NoKey, NoRoute, OtherPlace, OutOfScope, TooLarge, TooMany
+from oncemore.adapters.errors import CallRefused, NoKey, NoRoute, OtherPlace, OutOfScope, TooLarge, TooMany, TooSlow
 from oncemore.engine.errors import NotFound
 
 log = logging.getLogger("oncemore.api")
@@ -197,6 +198,9 @@ class _Answer:
             headers: list[tuple[bytes, bytes]] = list(message.get("headers", ()))
             own = [name for name, _ in headers if name in HEADERS]
             headers += [(name, value) for name, value in HEADERS.items() if name not in own] if own else _HEADERS
+            if self.status == TooSlow.status:
+                # What is still to come would be read as another call.
+                headers = [*headers, (b"connection", b"close")]
             message = {**message, "headers": headers}
         else:
             self.whole = not message.get("more_body", False)
@@ -230,7 +234,7 @@ def reach(request: Request, *scopes: Reach) -> Key:
 
 
 def limited(request: Request) -> Request:
-    """The call again, whose body is read as long as it is not too large.
+    """The call again, whose body is read as long as it is not too large and in time.
 
     Raises:
         TooLarge: it says itself that it is.
@@ -250,6 +254,10 @@ def _limited(scope: Scope, receive: Receive) -> Receive:
         taken += len(message.get("body", b""))
         if taken > MAX_BYTES:
             raise TooLarge(f"the body has more than {MAX_BYTES} bytes")
+        if message.get("more_body") and LATE in scope["state"]:
+            raise TooSlow(
+                "the body did not come whole in time; the operator's `serve: read_timeout` says how long that is"
+            )
         return message
 
     return counted

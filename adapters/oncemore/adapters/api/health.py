@@ -150,14 +150,20 @@ class _Outside:
     def _look(self) -> Iterator[Check]:
         configuration = self._service.house.configuration
         for name, runtime in configuration.runtimes.items():
-            yield _seen(f"runtime {name}", partial(_runtime, name, runtime))
+            yield _seen(f"runtime {name}", partial(_runtime, name, runtime, configuration.file))
         for source, entry in configuration.sources.items():
             yield _seen(f"source {source}", partial(_reached, entry.base))
+
+
+class _Lacking(Exception):
+    """Something is there and of no use as it is; the text holds nothing of this machine."""
 
 
 def _seen(name: str, look: Callable[[], str]) -> Check:
     try:
         return _check(name, True, look(), needed=False)
+    except _Lacking as lacking:
+        return _check(name, False, f"{lacking}; `oncemore doctor` says what mends it", needed=False)
     except OncemoreError as error:
         # What it says may hold paths of this machine.
         return _check(name, False, f"{error.code}; `oncemore doctor` says what mends it", needed=False)
@@ -165,12 +171,17 @@ def _seen(name: str, look: Callable[[], str]) -> Check:
         return _check(name, False, f"it is not reached: {error.strerror or type(error).__name__}", needed=False)
 
 
-def _runtime(name: str, entry: RuntimeEntry) -> str:
+def _runtime(name: str, entry: RuntimeEntry, file: Path) -> str:
     if name == "codex":
+        from oncemore.adapters.codex.access import codex_access
         from oncemore.adapters.codex.binary import find
 
-        find(entry.binary)
-        return "its program is there" + ("" if Path(entry.home).is_dir() else ", its home is made at its first start")
+        # Only files are looked at: starting it, or asking its provider, is too much for every probe.
+        access = codex_access(entry.home, tuple(entry.environment), find(entry.binary), file)
+        if not access.lacks:
+            return "its program is there, with what it reaches its model by"
+        lacks = "nobody is logged in" if access.variable is None else "the key of its provider is not"
+        raise _Lacking(f"its program is there, and {lacks}")
     if entry.server is not None:
         return _reached(entry.server.url)
     return "it is configured"

@@ -28,7 +28,8 @@ Scope: TypeAlias = Literal["read", "decide", "act", "admin"]
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
 """What a key may be for; none of them holds another.
 
-`read` what is kept; `decide` posted cases; `act`: post, stop, release, and keep posted decisions; `admin`: levels.
+`read` what is kept; `decide` posted cases; `act`: post, stop, release, and keep posted decisions; `admin`: levels and
+the breaker.
 """
 
 REFRESH_MS: Final = 1_000

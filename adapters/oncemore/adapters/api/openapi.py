@@ -153,7 +153,7 @@ def _plain_paths() -> dict[str, Any]:
                         "description": "It is taken in, or there is nothing to take in.",
                         "content": {"application/json": {"schema": {"type": "object"}}},
                     },
-                    **_refusals(404, 413),
+                    **_refusals(404, 408, 413),
                 },
             }
         },
@@ -187,7 +187,7 @@ def _post(
             "requestBody": {"required": True, "content": dict(takes)},
             "responses": {
                 "200": {"description": "Decided.", "content": dict(gives)},
-                **_refusals(400, 404, 413, 415),
+                **_refusals(400, 404, 408, 413, 415),
             },
         }
     }

@@ -95,7 +95,9 @@ def changing(service: Service) -> APIRouter:
     router = APIRouter(route_class=for_scope("admin"), tags=["rules"])
 
     @router.post(
-        "/v1/levels", response_model=None, responses={200: {"model": LevelLine}, **problems(400, 404, 409, 413, 415)}
+        "/v1/levels",
+        response_model=None,
+        responses={200: {"model": LevelLine}, **problems(400, 404, 408, 409, 413, 415)},
     )
     async def change_level(call: Request, body: NewLevel) -> Response:
         """Change at which level a policy works."""

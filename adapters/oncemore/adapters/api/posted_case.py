@@ -1,4 +1,4 @@
-"""Which case does somebody post?
+"""Which case does somebody post, and what do the rules say of it?
 
 A body says the same as a facts file: `now`, `facts`, `missing`, `stale`, `conflict`, `waiting_since`. What most bodies
 are made of is taken at once; everything else, and every mistake, is left to the reader of facts files.
@@ -15,6 +15,8 @@ from typing import Any, Final
 
 from oncemore.adapters.api.strict_json import pointer
 from oncemore.adapters.errors import Mistake, NotValid, TooLarge
+from oncemore.engine.decision import Pass
+from oncemore.engine.rulebook import Rulebook
 from oncemore.rules import durations, times
 from oncemore.rules.case import Case, Evidence, Reading, Value
 from oncemore.rules.cases import facts_from_bytes
@@ -57,6 +59,24 @@ def case_of(value: Any, now: int, *, under: str = "") -> Case:
         TooLarge: it has more than `MAX_BYTES`.
     """
     return _at_once(value, now) or _read(value, now, under)
+
+
+def judged(
+    rules: Rulebook, case: Case, *, levels: Mapping[str, str] | None = None, only: str | None = None, under: str = ""
+) -> Pass:
+    """What the rules say of a posted case.
+
+    Args:
+        levels, only: as `Rulebook.ask` takes them.
+        under: where the case stands in the body, as a JSON pointer.
+
+    Raises:
+        NotValid: there is a time or a number in it that cannot be written down.
+    """
+    try:
+        return rules.ask(case, levels=levels, only=only)
+    except ValueError as error:
+        raise NotValid(str(error), [Mistake(NotValid.code, str(error), under)]) from None
 
 
 def _at_once(value: Any, now: int) -> Case | None:

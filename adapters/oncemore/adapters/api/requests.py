@@ -86,7 +86,8 @@ def reading(service: Service) -> APIRouter:
         after = cursor(cursor_)
 
         def read() -> dict[str, Any]:
-            found = standings(state, "", service.house.journal.now().ms, after=after, limit=limit + 1)
+            journal = service.house.journal
+            found = standings(state, "", journal.now().ms, worked=journal.worked(), after=after, limit=limit + 1)
             shown = found[:limit]
             further = cursor_of(*mark(shown[-1].request)) if len(found) > limit else None
             return {"requests": [one.as_json() for one in shown], "next": further}
@@ -98,7 +99,8 @@ def reading(service: Service) -> APIRouter:
         """One Request with its Turns, replies, Attempts, deliveries and decisions."""
 
         def read() -> dict[str, Any]:
-            line = standing(request, "", service.house.journal.now().ms)
+            journal = service.house.journal
+            line = standing(request, "", journal.now().ms, worked=journal.worked())
             return {**timeline(request), "standing": line.as_json()}
 
         return answer(await service.read(read))
@@ -109,7 +111,7 @@ def reading(service: Service) -> APIRouter:
 def acting(service: Service) -> APIRouter:
     """What a key for `act` opens."""
     router = APIRouter(route_class=for_scope("act"), tags=["requests"])
-    refusals = problems(400, 404, 409, 413, 415)
+    refusals = problems(400, 404, 408, 409, 413, 415)
 
     @router.post(
         "/v1/requests",

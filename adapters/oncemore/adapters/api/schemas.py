@@ -48,6 +48,7 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
         403: "The key is not for this, or Host or Origin are not configured.",
         404: "There is no such thing.",
         405: "That method is not one of this address.",
+        408: "The body did not come whole in time.",
         409: "It cannot be done as things stand; nothing was changed.",
         410: "It can no longer be shown.",
         413: "The body is too large.",
@@ -74,7 +75,7 @@ class RequestLine(BaseModel):
     since: Time
     gate: str | None = Field(description="What stops it.")
     until: Time | None = Field(description="When it is looked at again.")
-    helps: str = Field(description="The command that says more or gets it going.")
+    helps: str = Field(description="The command that says more or gets it going; `oncemore work` where no worker is.")
     running_for: str | None
 
 
@@ -174,6 +175,31 @@ class LevelList(BaseModel):
     """Every policy's level."""
 
     levels: list[LevelLine]
+
+
+class Breaker(BaseModel):
+    """Whether recoveries may begin."""
+
+    state: Literal["open", "closed"] = Field(description="`open`: no recovery begins.")
+    since: Time | None = Field(description="Null when it never opened.")
+    who: str | None = Field(description="`oncemore` when it opened by itself.")
+    why: str | None
+
+
+class Budget(BaseModel):
+    """One budget as it stands."""
+
+    budget: str = Field(description="`per_hour`, `per_owner:OWNER` or `in_flight:ROUTE`.")
+    used: int
+    limit: int
+    waiting: int = Field(description="Requests that wait for it.")
+
+
+class Allowances(BaseModel):
+    """How much may be done."""
+
+    breaker: Breaker
+    budgets: list[Budget] = Field(description="Those that have a limit.")
 
 
 class FactList(BaseModel):

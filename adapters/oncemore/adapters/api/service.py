@@ -8,9 +8,10 @@ engine's state belongs to the thread that asks, and all posted cases are decided
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from anyio import to_thread
 
@@ -22,6 +23,9 @@ from oncemore.engine.group_commit import GroupCommit
 from oncemore.engine.rulebook import Rulebook
 
 Result = TypeVar("Result")
+
+READERS: Final = 8
+"""Reads at once; fewer than a process has connections, so that none keeps the worker or the commits waiting."""
 
 
 class Service:
@@ -49,6 +53,7 @@ class Service:
         self.worker: Work | None = None
         self.metrics: Callable[[], tuple[bytes, str]] | None = None
         self._commits = GroupCommit(house.journal)
+        self._readers = threading.BoundedSemaphore(READERS)
         self._keys_read: asyncio.Task[None] | None = None
 
     def close(self) -> None:
@@ -89,7 +94,7 @@ class Service:
         """What `work` reads of the journal, all of it of one moment, in a thread that is connected to it."""
 
         def connected() -> Result:
-            with self.house.journal.connected(), self.house.journal.snapshot():
+            with self._readers, self.house.journal.connected(), self.house.journal.snapshot():
                 return work()
 
         return await to_thread.run_sync(connected)

@@ -8,7 +8,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import FrameType
 from typing import Any, Final, cast
 
@@ -16,6 +16,7 @@ import uvicorn
 
 from oncemore.adapters.api.app import application
 from oncemore.adapters.api.keys import SCOPES
+from oncemore.adapters.api.patience import Patient, patient_h11
 from oncemore.adapters.api.service import Service
 from oncemore.adapters.api.working import Work
 from oncemore.engine.context import Context
@@ -56,7 +57,8 @@ def serve(
     work.start()
     try:
         gc.freeze()  # what is there from the start is never garbage, and need not be looked through again and again
-        with _until_told(server, stopping) if signals else _untold():
+        following = nullcontext() if watch is None else watch.followed()
+        with following, _until_told(server, stopping) if signals else _untold():
             server.run(sockets=[listening])
             work.stop()
             _wait(work)
@@ -70,7 +72,7 @@ def server_of(service: Service) -> uvicorn.Server:
     return _Server(
         uvicorn.Config(
             application(service),
-            http=_protocol(),
+            http=_protocol(service.house.configuration.serve.read_timeout / 1_000),
             lifespan="off",
             ws="none",
             log_config=None,
@@ -104,16 +106,28 @@ def first_key(service: Service) -> str | None:
     return token
 
 
-def _protocol() -> Any:
-    """What reads calls: httptools, where it is installed, with a limit for heads, which it lacks."""
+def _protocol(within: float) -> Any:
+    """What reads calls, each within so many seconds: httptools, where it is installed, with a limit for heads, which it
+    lacks."""
     try:
         from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
     except ImportError:
-        return "h11"
+        return patient_h11(within)
 
-    class Bounded(HttpToolsProtocol):
+    class Bounded(Patient, HttpToolsProtocol):
+        seconds = within
+        coming = False
+        """A call has begun and is not whole."""
+
         kept = 0
         """Bytes that came since the last that had a use: they are kept until a head is whole."""
+
+        def whole(self) -> bool:
+            return not self.coming
+
+        def on_message_begin(self) -> None:
+            self.coming = True
+            super().on_message_begin()
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(cast(asyncio.Transport, _Together(transport, self.loop)))
@@ -134,6 +148,7 @@ def _protocol() -> Any:
 
         def on_message_complete(self) -> None:
             self.kept = 0
+            self.coming = False
             super().on_message_complete()
 
     return Bounded

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,9 +12,6 @@ from oncemore.adapters.cli.choice import format_option, home_option
 from oncemore.adapters.cli.completing import policy_names
 from oncemore.adapters.cli.house import entered, home_argument
 from oncemore.adapters.cli.operator_commands import operator, reasoned
-
-if TYPE_CHECKING:
-    from oncemore.adapters.allowances import Allowance
 
 
 @click.command()
@@ -50,7 +47,7 @@ def breaker(change: str | None, why: str | None, format_: str, home: Path | None
     """Show the breaker and the budgets, or open or close the breaker.
 
     While it is open no recovery begins: what would act waits, and spends nothing. People's own messages run as always.
-    It opens by itself when recoveries fail as often as `budgets:` of oncemore.yaml says, and is closed only here.
+    It opens by itself when recoveries fail as often as `budgets:` of oncemore.yaml says, and is closed by a person.
 
     Exit codes: 0 shown or changed; 1 it is open, or closed, already; 2 usage, configuration.
     """
@@ -64,28 +61,17 @@ def breaker(change: str | None, why: str | None, format_: str, home: Path | None
         elif change == "close":
             waited = engine_breaker.close(house.journal, who=operator(), why=str(why))
             output.note(f"{output.many(waited, 'request')} waited for it and {'is' if waited == 1 else 'are'} due now")
-        from oncemore.adapters.allowances import allowances
+        from oncemore.adapters import allowances
 
-        now = house.journal.now().ms
-        found = allowances(house.configuration, now)
-        stands = engine_breaker.newest()
-        told = _told(stands)
+        told = allowances.told(house.configuration, house.journal.now().ms)
     if format_ == "json":
-        output.document({"breaker": told, "budgets": [one.as_json() for one in found]})
+        output.document(told)
         return
-    output.say(_sentence(told, home))
-    if found:
-        rows = [("BUDGET", "USED", "OF", "WAITING"), *(_row(one) for one in found)]
+    output.say(_sentence(told["breaker"], home))
+    if told["budgets"]:
+        rows = [("BUDGET", "USED", "OF", "WAITING"), *(_row(one) for one in told["budgets"])]
         output.say()
         output.say(output.columns([output.lined(row) for row in rows]))
-
-
-def _told(stands: Any) -> dict[str, str | None]:
-    from oncemore.rules import times
-
-    if stands is None:
-        return {"state": "closed", "since": None, "who": None, "why": None}
-    return {"state": stands.state, "since": times.format_ms(stands.at), "who": stands.who, "why": stands.why}
 
 
 def _sentence(told: dict[str, str | None], home: Path | None) -> str:
@@ -97,5 +83,5 @@ def _sentence(told: dict[str, str | None], home: Path | None) -> str:
     return f"{said}\nno recovery begins; when its cause is gone: oncemore breaker{home_argument(home)} close --why TEXT"
 
 
-def _row(one: Allowance) -> tuple[str, str, str, str]:
-    return one.budget, str(one.used), str(one.limit), str(one.waiting)
+def _row(one: dict[str, Any]) -> tuple[str, str, str, str]:
+    return one["budget"], str(one["used"]), str(one["limit"]), str(one["waiting"])

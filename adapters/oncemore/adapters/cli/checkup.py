@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from oncemore.adapters.cli import output
-from oncemore.adapters.cli.access import codex_access
 from oncemore.adapters.cli.choice import choose
 from oncemore.adapters.cli.journal_trouble import explained, in_the_way, mend, trouble
+from oncemore.adapters.codex.access import codex_access
 from oncemore.engine.errors import OncemoreError
 from oncemore.rules.errors import RulesError
 

@@ -86,6 +86,7 @@ def work(once: bool, policies: Path | None, log: str, home: Path | None) -> None
             traced() as observer,
             _stopping_on_signals(stop),
             reading_again_on_hangup(watch),
+            watch.followed(),
             Worker(context(house, watch.rules, progress.checkpoint, observer), poll, watch, retention) as worker,
         ):
             if once:
@@ -116,7 +117,7 @@ def requests(state: str, format_: str, home: Path | None) -> None:
     with entered(home) as house:
         from oncemore.adapters.standing import standings
 
-        found = standings(state, home_argument(home), house.journal.now().ms)
+        found = standings(state, home_argument(home), house.journal.now().ms, worked=house.journal.worked())
     if format_ == "json":
         output.document([one.as_json() for one in found])
         return

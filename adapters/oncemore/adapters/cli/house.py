@@ -79,7 +79,27 @@ def home_argument(home: Path | None) -> str:
 
 def note_what_lacks(house: House, home: Path | None) -> None:
     """Say before anything fails for it what is missing for Turns to run."""
-    from oncemore.adapters.cli.access import lacking
-
-    if (told := lacking(house.configuration, home_argument(home))) is not None:
+    if (told := _lacking(house.configuration, home_argument(home))) is not None:
         output.note(told)
+
+
+def _lacking(configuration: Configuration, home: str) -> str | None:
+    """One line on what is missing for anything to run; None when nothing is.
+
+    Args:
+        home: what a suggested command carries to name the same home.
+    """
+    from oncemore.adapters.codex.access import codex_access
+    from oncemore.adapters.codex.binary import find
+    from oncemore.engine.errors import OncemoreError
+
+    entry = configuration.runtimes.get("codex")
+    if entry is None:
+        return None
+    doctor = f"`oncemore doctor{home}` says what mends it"
+    try:
+        program = find(entry.binary)
+    except OncemoreError as error:
+        return f"no model can be reached yet: {str(error).splitlines()[0]}; {doctor}"
+    access = codex_access(entry.home, tuple(entry.environment), program, configuration.file)
+    return f"no model can be reached yet: {access.says}; {doctor}" if access.lacks else None

@@ -17,12 +17,12 @@ from oncemore.adapters.cli.house import entered
 @format_option("pretty", "json")
 @home_option
 def retention(older_than: str | None, drop: bool, format_: str, home: Path | None) -> None:
-    """Count the texts that are kept no longer, or drop them.
+    """Count what is kept no longer, or drop it.
 
     Messages, answers, prompts and notices of Requests that ended so long ago lose their bodies; digests and lengths
     stay, and the history verifies as before. A worker does this by itself every hour where `retention:` stands in
     oncemore.yaml. A text's last use is known to a day, so it goes up to a day later. Nothing of an open Request is
-    dropped.
+    dropped. Decisions on cases that were last posted so long ago go whole.
 
     Exit codes: 0 counted or dropped; 2 usage, configuration.
     """
@@ -31,20 +31,27 @@ def retention(older_than: str | None, drop: bool, format_: str, home: Path | Non
     from oncemore.engine import retention as engine_retention
 
     with entered(home) as house:
-        keep = house.configuration.keep_texts
+        keep, keep_posted = house.configuration.keep_texts, house.configuration.keep_posted
         if older_than is not None:
             try:
-                keep = age(older_than)
+                keep = keep_posted = age(older_than)
             except ValueError as error:
                 raise click.UsageError(f"--older-than: {error}") from None
-        if keep is None:
+        if keep is None and keep_posted is None:
             raise click.UsageError("everything is kept; say --older-than AGE, or `retention: {texts: 90d}`")
-        before = house.journal.now().ms - keep
-        found = engine_retention.drop(house.journal, before, only_count=not drop)
-        if drop:
-            native_log.drop_in([entry.home for entry in house.configuration.runtimes.values()], before)
+        now = house.journal.now().ms
+        found, posted = engine_retention.Dropped(0, 0), 0
+        if keep is not None:
+            found = engine_retention.drop(house.journal, now - keep, only_count=not drop)
+            if drop:
+                native_log.drop_in([entry.home for entry in house.configuration.runtimes.values()], now - keep)
+        if keep_posted is not None:
+            posted = engine_retention.drop_posted(house.journal, now - keep_posted, only_count=not drop)
     if format_ == "json":
-        output.document({"dropped": drop, "texts": found.texts, "characters": found.characters})
+        output.document({"dropped": drop, "texts": found.texts, "characters": found.characters, "posted": posted})
         return
-    said = f"{output.many(found.texts, 'text')} of {output.many(found.characters, 'character')}"
+    said = (
+        f"{output.many(found.texts, 'text')} of {output.many(found.characters, 'character')} "
+        f"and the decisions on {output.many(posted, 'posted case')}"
+    )
     output.say(f"{said} dropped" if drop else f"{said} would be dropped; --drop does it")

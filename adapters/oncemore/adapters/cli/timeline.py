@@ -97,7 +97,10 @@ def _headline(entry: Entry) -> str:
         reason = REASONS.get(entry["reason"], str(entry["reason"])).format(gate=entry["gate"])
         again = f", seen {entry['seen']} times until {entry['last_seen']}" if entry["seen"] > 1 else ""
         until = f", until {entry['until']}" if entry["until"] else ""
-        said = f"{entry['policy']} ({entry['level']}) at {entry['stage']}: {entry['outcome']}, {reason}{until}{again}"
+        let = f", {entry['let_through']} let it act" if entry["let_through"] else ""
+        said = (
+            f"{entry['policy']} ({entry['level']}{let}) at {entry['stage']}: {entry['outcome']}, {reason}{until}{again}"
+        )
         return f"decided {said}\n    {entry['decision']}"
     return _event(entry)
 

@@ -72,7 +72,7 @@ def test_every_text_that_a_template_names_is_there_and_no_other_words_stand_in_i
         ("the reply answer may have been sent", "zh", Reason("回复 answer 可能已经发出", "zh")),
         ("no policy concerns it", "en", Reason("No policy concerns it", "en")),
         ("a sentence of tomorrow", "zh", Reason("a sentence of tomorrow", "en")),
-        ("gone-policy: backoff", "zh", Reason("gone-policy: backoff", "en")),
+        ("gone-policy: backoff", "zh", Reason("gone-policy：backoff", "zh")),
         ("retry-route: would fire, is at shadow", "zh", Reason("本会触发，级别为 shadow", "zh", "retry-route")),
     ],
 )

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 
 import pytest
 from httpx import Client
+from tests.adapters.api.conftest import served as serving
 from tests.adapters.api.page.browser import Served
 from tests.adapters.api.page.conftest import decision_of
 from tests.adapters.api.page.world import MINUTE
 
 from oncemore.adapters.api.keys import Scope
+from oncemore.adapters.api.page.session import Sessions, Visitor
+from oncemore.adapters.api.service import Service
 from oncemore.engine.allowance_tables import LevelChange
+from oncemore.engine.service_tables import EndedSession
 from oncemore.engine.tables import Request
 
 PAGES = ("/", "/policies", "/policies/retry-quota", "/levels")
@@ -146,6 +151,64 @@ def test_whoever_signed_out_is_out_with_that_cookie(visitor: Client, served: Ser
     visitor.post("/logout", data={"token": _token(visitor.get("/").text)})
     visitor.cookies.set("oncemore_session", cookie)
     assert visitor.get("/").status_code == 303
+
+
+@contextmanager
+def another(served: Served) -> Iterator[Client]:
+    """A second process of the same journal, as far as what it remembers goes; a browser of it."""
+    with (
+        closing(Service(served.service.house, served.service.rules)) as service,
+        serving(service) as address,
+        Client(base_url=address, trust_env=False, timeout=60) as browser,
+    ):
+        yield browser
+
+
+def test_who_signed_out_is_out_in_every_process_and_after_a_restart(visitor: Client, served: Served) -> None:
+    come_in(visitor, served, "read")
+    cookie = visitor.cookies["oncemore_session"]
+    with another(served) as elsewhere:
+        elsewhere.cookies.set("oncemore_session", cookie)
+        assert elsewhere.get("/policies").status_code == 200
+        visitor.post("/logout", data={"token": _token(visitor.get("/").text)})
+        assert elsewhere.get("/policies").status_code == 303
+    with another(served) as restarted:
+        restarted.cookies.set("oncemore_session", cookie)
+        for path in PAGES:
+            assert restarted.get(path).headers["location"].startswith("/login"), path
+
+
+def test_who_signed_out_in_one_window_sends_no_form_from_another(visitor: Client, served: Served) -> None:
+    come_in(visitor, served, "read", "act", "admin")
+    cookie, good = visitor.cookies["oncemore_session"], _token(visitor.get("/").text)
+    visitor.post("/logout", data={"token": good})
+    visitor.cookies.set("oncemore_session", cookie)
+    for path in forms(served):
+        assert visitor.post(path, data={"why": "x", "token": good}).headers["location"] == "/login", path
+    assert _untouched(served)
+
+
+def test_others_of_the_same_key_stay_when_one_signs_out(visitor: Client, served: Served) -> None:
+    come_in(visitor, served, "read")
+    with Client(base_url=served.address, trust_env=False, timeout=60) as other:
+        come_in(other, served, "read")
+        visitor.post("/logout", data={"token": _token(visitor.get("/").text)})
+        assert other.get("/policies").status_code == 200
+
+
+def test_what_is_kept_of_who_signed_out_goes_when_no_cookie_could_come_alive(visitor: Client, served: Served) -> None:
+    come_in(visitor, served, "read")
+    visitor.post("/logout", data={"token": _token(visitor.get("/").text)})
+    later = served.told.now() + 50 * 60 * MINUTE
+    sessions = Sessions(served.service.keys, lambda: later)
+    journal = served.service.house.journal
+    with journal.connected():
+        before = EndedSession.select().count()
+        key = served.service.keys.listed()[0]
+        with journal.transaction():
+            sessions.end(Visitor(key, f"{key.id}.{later}.{'0' * 32}", ""))
+        assert before >= 1
+        assert [row.until for row in EndedSession.select()] == [later]
 
 
 def test_a_forged_form_does_nothing(visitor: Client, served: Served) -> None:

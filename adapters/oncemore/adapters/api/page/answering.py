@@ -51,7 +51,7 @@ class Answers:
         def shown(lang: Language, now: int, **more: Any) -> str:
             found = look(lang, now)
             inner = self.pages.html(f"{name}_live.html", lang=lang, now=now, **more, **found)
-            wrap = partial(self._wrapped, lang, now, path)
+            wrap = partial(self._wrapped, lang, now, path, more["carried"])
             part = rendering.live(wrap, inner, seen)
             if polled:
                 return part or ""
@@ -76,6 +76,7 @@ class Answers:
         lang = language(request)
         notice = request.query_params.get("done")
         frame = {"wrong": None, "detail": None, "visitor": visitor, "notice": notice if notice in NOTICES else None}
+        frame["carried"] = ""  # of the address, to be kept by the page's own links
 
         def work() -> str:
             return shown(lang, self.service.house.journal.now().ms, **{**frame, **view})
@@ -94,8 +95,9 @@ class Answers:
         keep_language(request, response)
         return response
 
-    def _wrapped(self, lang: Language, now: int, address: str, inner: str, mark: str) -> str:
-        return self.pages.html("live.html", lang=lang, now=now, address=address, inner=Markup(inner), mark=mark)  # noqa: S704
+    def _wrapped(self, lang: Language, now: int, address: str, carried: str, inner: str, mark: str) -> str:
+        shown = {"address": address, "carried": carried, "inner": Markup(inner), "mark": mark}  # noqa: S704
+        return self.pages.html("live.html", lang=lang, now=now, **shown)
 
     async def problem(
         self, request: Request, problem: str, status: int, visitor: Visitor | None = None, told: str = ""
@@ -110,7 +112,7 @@ class Answers:
 
     def framed(self, request: Request, template: str, visitor: Visitor | None, **view: Any) -> str:
         """A page without anything of the journal."""
-        frame = {"visitor": visitor, "notice": None, "wrong": None, "detail": None, "here": ""}
+        frame = {"visitor": visitor, "notice": None, "wrong": None, "detail": None, "here": "", "carried": ""}
         return self.pages.html(template, lang=language(request), now=self.service.clock(), **{**frame, **view})
 
     async def sent(self, request: Request) -> tuple[Visitor | None, dict[str, str] | None]:
@@ -124,9 +126,12 @@ class Answers:
         return visitor, fields if good else None
 
     async def visitor(self, request: Request) -> Visitor | None:
-        """Who asks; None for somebody who has not come in."""
+        """Who asks; None for somebody who has not come in, or has left."""
         await self.service.know_keys()
-        return self.sessions.visitor(request)
+        found = self.sessions.visitor(request)
+        if found is None or await self.service.read(lambda: self.sessions.has_left(found)):
+            return None
+        return found
 
     async def done(
         self,

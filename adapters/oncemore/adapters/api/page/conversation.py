@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from oncemore.adapters.api.page import overview
-from oncemore.adapters.api.page.reasons import reason
+from oncemore.adapters.api.page.reasons import reason, spoken, whose
 from oncemore.adapters.api.page.words import WORDS, Language, said
 from oncemore.adapters.standing import standing_of, uncertain
 from oncemore.adapters.timeline import Entry, timeline
 from oncemore.engine.tables import Request
 from oncemore.rules.loading import PolicySet
+
+Note: TypeAlias = tuple[str, Language | None]
+"""A text and its language; None for a code, which has none."""
 
 SHORT: Final = 600
 """Longest text that is shown whole at once; of a longer one the rest is folded away."""
@@ -28,7 +31,7 @@ class Moment:
 
     Attributes:
         marks: the part of the stylesheet's names that gives it its colour.
-        notes: ids and codes, set small.
+        notes: ids, codes and our own sentences, set small; each with the language that it is in.
         quotes: what people and models wrote: a heading, or none, and the text; None for one that is no longer kept.
         decided: of an entry that decides: the decisions that say something.
         unconcerned: how many more policies were not concerned.
@@ -37,7 +40,7 @@ class Moment:
     at: str
     marks: str
     headline: str
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     quotes: tuple[tuple[str, str | None], ...] = ()
     decided: tuple[Entry, ...] = ()
     unconcerned: int = 0
@@ -96,7 +99,7 @@ def _look(same: list[Entry], lang: Language) -> Moment:
         if entry["outcome"] != "not_concerned"
     )
     first = same[0]
-    again = (said(lang, "entry.seen", count=first["seen"]),) if first["seen"] > 1 else ()
+    again = _noted(said(lang, "entry.seen", count=first["seen"]) if first["seen"] > 1 else None)
     if not telling:
         return Moment(first["at"], "quiet", said(lang, "entry.concerned.none"), again)
     headline = said(lang, f"entry.decided.{first['stage']}")
@@ -110,7 +113,7 @@ def _moment(entry: Entry, answers: set[str], lang: Language) -> Moment:
             entry["at"],
             "message",
             said(lang, "entry.message", author=entry["author"]),
-            (entry["id"],),
+            _noted(entry["id"]),
             (("", entry["text"]),),
         )
     if kind == "queued":
@@ -121,8 +124,8 @@ def _moment(entry: Entry, answers: set[str], lang: Language) -> Moment:
             entry["at"],
             "quiet",
             said(lang, "entry.started"),
-            (
-                *_noted(entry["turn"]),
+            _noted(
+                entry["turn"],
                 *(said(lang, f"note.{name}", id=native[name]) for name in ("thread", "turn") if native[name]),
             ),
         )
@@ -133,13 +136,14 @@ def _moment(entry: Entry, answers: set[str], lang: Language) -> Moment:
         return Moment(entry["at"], "fire", headline, _noted(entry["turn"]))
     if kind == "settled":
         headline = said(lang, f"entry.settled.{entry['state']}")
-        return Moment(entry["at"], "quiet", headline, _noted(entry["turn"], entry["reason"]))
+        return Moment(entry["at"], "quiet", headline, _noted(entry["turn"]) + _said(entry["reason"], lang))
     if kind == "reply":
         text = entry["text"]
         repeated = text is not None and text in answers
         quotes = () if repeated else (("", text),)
         headline = said(lang, f"entry.reply.{entry['state']}")
-        notes = _noted(entry["stage"], entry["reply"], entry["detail"], said(lang, "entry.same") if repeated else None)
+        notes = _noted(entry["stage"], entry["reply"], said(lang, "entry.same") if repeated else None)
+        notes += _said(entry["detail"], lang)
         return Moment(entry["at"], "reply", headline, notes, quotes)
     return _event(entry, lang)
 
@@ -153,7 +157,7 @@ def _ended(entry: Entry, lang: Language) -> Moment:
             (said(lang, f"entry.report.{part}"), words[part]) for part in ("completed", "remaining") if part in words
         ]
     marks = "ended" if entry["status"] == "completed" else "failed"
-    notes = _noted(entry["turn"], entry["error"], entry["detail"])
+    notes = _noted(entry["turn"], entry["error"]) + _said(entry["detail"], lang)
     return Moment(entry["at"], marks, said(lang, f"entry.ended.{entry['status']}"), notes, tuple(quotes))
 
 
@@ -169,6 +173,9 @@ _MARKS: Final = {
 }
 """How events are marked; the others quietly."""
 
+_PERSONS: Final = frozenset({"stopped", "released", "advice_taken"})
+"""Events whose reason a person wrote; of the others it is a sentence of ours."""
+
 
 def _event(entry: Entry, lang: Language) -> Moment:
     kind = entry["kind"]
@@ -176,24 +183,24 @@ def _event(entry: Entry, lang: Language) -> Moment:
     headline = said(lang, key) if key in WORDS[lang] else said(lang, "entry.other", kind=kind)
     about = entry.get("stage") or entry.get("turn") or entry.get("policy")
     saw = entry.get("saw")
-    notes = _noted(
-        about, said(lang, f"saw.{saw}") if saw else None, entry.get("reason"), entry.get("error"), entry.get("who")
-    )
+    notes = _noted(about, said(lang, f"saw.{saw}") if saw else None) + _said(entry.get("reason"), lang)
+    notes += _noted(entry.get("error"), whose(entry["who"], lang) if entry.get("who") else None)
     why = entry.get("why")
-    marks = {
-        "stopped": "failed",
-        "fault": "failed",
-        "ambiguous": "hold",
-        "released": "person",
-        "advised": "hold",
-        "advice_taken": "person",
-    }.get(kind, "quiet")
-    return Moment(entry["at"], marks, headline, notes, (("", str(why)),) if why else ())
+    if kind not in _PERSONS:
+        notes, why = notes + _said(why, lang), None
+    return Moment(entry["at"], _MARKS.get(kind, "quiet"), headline, notes, (("", str(why)),) if why else ())
 
 
 def _phase(phase: str) -> str:
     return phase if phase in ("business", "work", "review", "quota", "route") else "other"
 
 
-def _noted(*notes: str | None) -> tuple[str, ...]:
-    return tuple(str(note) for note in notes if note)
+def _noted(*notes: str | None) -> tuple[Note, ...]:
+    return tuple((str(note), None) for note in notes if note)
+
+
+def _said(sentence: str | None, lang: Language) -> tuple[Note, ...]:
+    """A sentence of ours, or a code; it stays a note, and begins small."""
+    if not sentence:
+        return ()
+    return ((sentence, "en"),) if lang == "en" else (spoken(sentence, lang),)

@@ -9,7 +9,7 @@ from typing import Any, Final
 from oncemore.adapters import supposing
 from oncemore.adapters.api.page.overview import offered
 from oncemore.adapters.api.page.words import Language, said
-from oncemore.engine import journal_records
+from oncemore.engine import advice, journal_records
 from oncemore.engine.errors import EngineFault
 from oncemore.engine.explanation import explanation
 from oncemore.engine.stored_case import OtherVocabulary
@@ -46,6 +46,7 @@ def ladder(decision: str, policies: PolicySet, lang: Language) -> dict[str, Any]
         "request": row.request,
         "seen": look.seen,
         "last_seen": look.last_seen,
+        "let": advice.let_through(row.request, row.policy, row.level, row.at),
         "others": [
             {
                 "decision": str(one["decision_id"]).removeprefix("sha256:"),

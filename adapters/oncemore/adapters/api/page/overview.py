@@ -93,27 +93,33 @@ class Shared:
     def __init__(self, ticks: Callable[[], float]) -> None:
         self._ticks = ticks
         self._looking = threading.Lock()
-        self._kept: dict[Language, tuple[float, dict[str, Any]]] = {}
+        self._kept: dict[tuple[Language, int], tuple[float, dict[str, Any]]] = {}
 
-    def look(self, policies: PolicySet, lang: Language, now: int, *, fresh: bool) -> dict[str, Any]:
-        """Everything that the overview tells.
+    def look(self, policies: PolicySet, lang: Language, now: int, *, page: int = 1, fresh: bool) -> dict[str, Any]:
+        """Everything that a page of the overview tells.
 
         Args:
             fresh: look anew in any case.
         """
         with self._looking:
-            kept = self._kept.get(lang)
+            kept = self._kept.get((lang, page))
             if fresh or kept is None or self._ticks() - kept[0] >= self.LASTS:
-                kept = self._kept[lang] = (self._ticks(), overview(policies, lang, now))
+                looked = self._ticks()
+                self._kept = {key: one for key, one in self._kept.items() if looked - one[0] < self.LASTS}
+                kept = self._kept[lang, page] = (looked, overview(policies, lang, now, page))
             return kept[1]
 
 
-def overview(policies: PolicySet, lang: Language, now: int) -> dict[str, Any]:
-    """Everything that the overview tells."""
+def overview(policies: PolicySet, lang: Language, now: int, page: int = 1) -> dict[str, Any]:
+    """Everything that a page of the overview tells; past the last one, what the last one tells."""
+    count = Request.select().where(Request.state == "open").count()
+    pages = max(1, -(-count // MOST))
+    page = min(page, pages)
     rows = list(
         Request.select()
         .where(Request.state == "open")
         .order_by(_for_a_person(), Request.due_at.is_null(), Request.due_at, Request.created_at, Request.id)
+        .offset((page - 1) * MOST)
         .limit(MOST)
     )
     lines = _lines(rows, policies, lang, now)
@@ -123,8 +129,11 @@ def overview(policies: PolicySet, lang: Language, now: int) -> dict[str, Any]:
     return {
         "breaker": breaker.opened(),
         "groups": [(name, [line for line in lines if line.doing in doing]) for name, doing in GROUPS],
-        "open": Request.select().where(Request.state == "open").count(),
-        "listed": len(rows),
+        "open": count,
+        "page": page,
+        "pages": pages,
+        "first": (page - 1) * MOST + 1,
+        "last": (page - 1) * MOST + len(rows),
         "acted": [{**one, "excerpt": excerpts.get(one["request"])} for one in acted],
         "would": [{**one, "excerpt": excerpts.get(one["request"])} for one in would],
     }
@@ -137,7 +146,8 @@ def _for_a_person() -> Any:
 
 
 def _lines(rows: list[Request], policies: PolicySet, lang: Language, now: int) -> list[Line]:
-    workspaces = {one.id: one.workspace for one in Session.select(Session.id, Session.workspace)}
+    sessions = Session.select(Session.id, Session.workspace).where(Session.id.in_({row.session for row in rows}))
+    workspaces = {one.id: one.workspace for one in sessions}
     excerpts = excerpts_of(rows)
     lines = []
     for row in rows:

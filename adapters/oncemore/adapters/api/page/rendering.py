@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from oncemore.adapters.api.page import moments
+from oncemore.adapters.api.page.reasons import reasoned, whose
 from oncemore.adapters.api.page.words import LANGUAGES, WORDS, Language, said
 from oncemore.rules.diagnostics import acts
 
@@ -78,6 +79,8 @@ class Pages:
             has=WORDS[lang].__contains__,
             when=partial(moments.when, lang=lang, now=now),
             span=partial(moments.span, lang=lang),
+            whose=partial(whose, lang=lang),
+            reasoned=partial(reasoned, lang=lang),
             asset=self.asset,
             **view,
         )

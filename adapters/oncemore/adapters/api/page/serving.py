@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any, cast
 
@@ -20,7 +21,7 @@ from oncemore.adapters.api.page.words import Language
 from oncemore.adapters.api.service import Service
 from oncemore.engine import advice, breaker, intake, levels
 from oncemore.engine.allowance_tables import LevelChange
-from oncemore.engine.errors import Conflict, NotFound
+from oncemore.engine.errors import Conflict, NotFound, OncemoreError
 
 
 class Page(Answers):
@@ -89,8 +90,12 @@ class Page(Answers):
         visitor, fields = await self.sent(request)
         if fields is None or visitor is None:
             return await self.forged(request, visitor)
+        try:
+            await self.service.write(lambda: self.sessions.end(visitor))
+        except OncemoreError:
+            return await self.problem(request, "failed", 503, visitor)
         response = to("/login")
-        self.sessions.end(visitor, response)
+        self.sessions.forget(response)
         return response
 
     def _door(self, request: Request, inside: str, wrong: str | None = None, status: int = 200) -> Response:
@@ -107,10 +112,14 @@ class Page(Answers):
     async def overview(self, request: Request) -> Response:
         """What is open, and why."""
 
-        def look(lang: Language, now: int) -> dict[str, Any]:
-            return self._overview.look(self.service.rules.published, lang, now, fresh=not is_polled(request))
+        number = _page(request.query_params.get("page", "1"))
 
-        return await self.live(request, "overview", look, here="overview")
+        def look(lang: Language, now: int) -> dict[str, Any]:
+            rules = self.service.rules.published
+            return self._overview.look(rules, lang, now, page=number, fresh=not is_polled(request))
+
+        carried = "" if number == 1 else f"&page={number}"
+        return await self.live(request, "overview", look, here="overview", carried=carried)
 
     async def request(self, request: Request, *, wrong: str | None = None, **more: Any) -> Response:
         """One Request, with its timeline."""
@@ -252,6 +261,11 @@ class Page(Answers):
             return "shut"
 
         return await self.done(request, "admin", "breaker", work, self.levels, "/levels")
+
+
+def _page(written: str) -> int:
+    """Which part of a list is asked for; the first where that is none."""
+    return max(1, int(written)) if re.fullmatch("[0-9]{1,6}", written, re.ASCII) else 1
 
 
 def _inside(address: str) -> str:

@@ -2,7 +2,8 @@
 
 The page takes a key once and then knows its holder by a cookie that says nothing but which key, until when, and one
 random word, under the service's own seal. Every form carries a token sealed over that same cookie. A key that is
-revoked or runs out ends every session that it began.
+revoked or runs out ends every session that it began. Who signed out is kept out by every process of the journal, for as
+long as the cookie would have let in.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from oncemore.adapters.api.keys import Key, Keys, Scope
+from oncemore.engine.service_tables import EndedSession
 
 COOKIE: Final = "oncemore_session"
 DOOR_COOKIE: Final = "oncemore_door"
@@ -54,7 +56,6 @@ class Sessions:
     def __init__(self, keys: Keys, clock: Callable[[], int]) -> None:
         self._keys = keys
         self._clock = clock
-        self._ended: dict[str, int] = {}
 
     def begin(self, key: Key, request: Request, response: Response) -> None:
         """Let the holder of a key in."""
@@ -64,22 +65,31 @@ class Sessions:
         response.delete_cookie(DOOR_COOKIE, httponly=True, samesite="strict")
 
     def visitor(self, request: Request) -> Visitor | None:
-        """Who has the cookie; None when it is none of ours, is over, or its key opens nothing any more."""
+        """Who has the cookie; None when it is none of ours, is over, or its key opens nothing any more. Whether they
+        signed out is asked of the journal: `has_left`."""
         parts = request.cookies.get(COOKIE, "").rsplit(".", 1)
         if len(parts) != 2 or not self._keys.sealed("page session", *parts):
             return None
         session = parts[0]
         name, until, _ = session.split(".")
         key = self._keys.current(name)
-        if key is None or self._clock() >= int(until) or session in self._ended:
+        if key is None or self._clock() >= int(until):
             return None
         return Visitor(key, session, self._keys.seal("page form", session))
 
-    def end(self, visitor: Visitor, response: Response) -> None:
-        """Whoever still has the cookie is not let in by it in this process, nor is there one to have."""
-        now = self._clock()
-        self._ended = {one: until for one, until in self._ended.items() if until > now}
-        self._ended[visitor.session] = int(visitor.session.split(".")[1])
+    def has_left(self, visitor: Visitor) -> bool:
+        """Whether the visitor signed out, in whichever process. The calling thread is connected."""
+        return EndedSession.select().where(EndedSession.session == visitor.session).exists()
+
+    def end(self, visitor: Visitor) -> None:
+        """Whoever still has the cookie is not let in by it again. Inside a transaction."""
+        until = int(visitor.session.split(".")[1])
+        # A cookie that is over opens nothing by itself; a clock that is a little behind must not wake one up.
+        EndedSession.delete().where(EndedSession.until < self._clock() - LASTS_MS).execute()
+        EndedSession.insert(session=visitor.session, until=until).on_conflict_ignore().execute()
+
+    def forget(self, response: Response) -> None:
+        """The browser has no cookie any more."""
         response.delete_cookie(COOKIE, httponly=True, samesite="strict")
 
     def sent(self, visitor: Visitor, token: str) -> bool:

@@ -11,10 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from oncemore.adapters.configuration import Configuration
+from typing import Any
 
 CONFIG, LOGIN = "config.toml", "auth.json"
 
@@ -71,27 +68,6 @@ def codex_access(home: Path, passed_on: tuple[str, ...], program: Path | str, fi
         says = f"the provider {name} of {home / CONFIG} takes its key from {variable}, which is not set here"
         return Access(says, f"export {variable}=...", variable)
     return Access(f"{home} with the provider {name} and its key in {variable}", variable=variable)
-
-
-def lacking(configuration: Configuration, home: str) -> str | None:
-    """One line on what is missing for anything to run; None when nothing is.
-
-    Args:
-        home: what a suggested command carries to name the same home.
-    """
-    from oncemore.adapters.codex.binary import find
-    from oncemore.engine.errors import OncemoreError
-
-    entry = configuration.runtimes.get("codex")
-    if entry is None:
-        return None
-    doctor = f"`oncemore doctor{home}` says what mends it"
-    try:
-        program = find(entry.binary)
-    except OncemoreError as error:
-        return f"no model can be reached yet: {str(error).splitlines()[0]}; {doctor}"
-    access = codex_access(entry.home, tuple(entry.environment), program, configuration.file)
-    return f"no model can be reached yet: {access.says}; {doctor}" if access.lacks else None
 
 
 def _provider(config: Path) -> tuple[str, Mapping[str, Any]] | None:
