@@ -21,7 +21,7 @@ from oncemore.adapters.demo.telling import Teller, clock
 from oncemore.engine import prompts
 from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.journal import system_clock
-from oncemore.engine.tables import Attempt, Decision, Request, Turn
+from oncemore.engine.tables import Attempt, Request, Turn
 from oncemore.engine.worker import Worker
 
 RETRY, REVIEW = "retry-quota", "review-exhausted-answer"
@@ -148,10 +148,8 @@ class _Story:
     def _reviewed(self, request: str, before: dict[str, str]) -> None:
         check = self._stage.check
         self._stage.title("What is true afterwards")
-        judged = list(Decision.select().where(Decision.request == request, Decision.policy == REVIEW))
-        waited = max(one.until or 0 for one in judged if one.outcome == "wait")
-        fired = [one.at for one in judged if one.outcome == "fire"]
-        check(bool(fired) and min(fired) >= waited > 0, "the review fired, and not before its time was over")
+        in_time = proof.fired_in_time(request, REVIEW)
+        check(in_time, "the review fired, and not before its time was over")
         check(
             proof.only_reads(request, "review"),
             "it ran in the restricted profile: reading only, no network",

@@ -24,7 +24,7 @@ from oncemore.adapters.demo.telling import Teller, clock
 from oncemore.engine import prompts
 from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.journal import system_clock
-from oncemore.engine.tables import Attempt, Decision, Request, Turn
+from oncemore.engine.tables import Attempt, Request, Turn
 from oncemore.engine.worker import Worker
 
 POLICY = "review-interrupted-answer"
@@ -145,10 +145,8 @@ class _Story:
     def _reviewed(self, request: str, before: tuple[str, str]) -> None:
         check = self._stage.check
         self._stage.title("What is true afterwards")
-        judged = list(Decision.select().where(Decision.request == request))
-        waited = max(one.until or 0 for one in judged if one.outcome == "wait")
-        fired = [one.at for one in judged if one.outcome == "fire"]
-        check(bool(fired) and min(fired) >= waited > 0, "the review fired, and not before its time was over")
+        in_time = proof.fired_in_time(request, POLICY)
+        check(in_time, "the review fired, and not before its time was over")
         self._thread = Turn.select(Turn.native_thread).where(Turn.id == proof.turn(request, "review")).scalar()
         check(
             proof.only_reads(request, "review"),

@@ -99,6 +99,14 @@ def waits(request: str, policy: str, gate: str) -> bool:
     return bool(found.exists())
 
 
+def fired_in_time(request: str, policy: str) -> bool:
+    """Whether a policy fired on the Request after it had waited, and never before its time was over."""
+    judged = list(Decision.select().where(Decision.request == request, Decision.policy == policy))
+    waited = max(one.until or 0 for one in judged if one.outcome == "wait")
+    fired = [one.at for one in judged if one.outcome == "fire"]
+    return bool(fired) and min(fired) >= waited > 0
+
+
 def looks(request: str) -> list[tuple[int, str | None]]:
     """The looks at a running Turn that were judged, in order: when the runtime was read, and which policy fired on it.
 
