@@ -24,7 +24,7 @@ def test_an_edit_is_in_force_for_the_next_decision_while_a_turn_runs(office: Off
     # Each look is long after the one before.
     watch = PolicyWatch(folder, lambda: next(steps) * 10_000.0)
     before, in_force = watch.rules, threading.Event()
-    asked = before.ask(Case(0, {}), only=POLICY).json()
+    asked = before.ask(Case(0, {}), only=POLICY).json().decode()
     watch.told.append(lambda rules: in_force.set())
     office.context.rules = before
     office.worker = Worker(office.context, watch=watch)

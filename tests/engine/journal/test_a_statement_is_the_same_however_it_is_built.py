@@ -10,9 +10,10 @@ import peewee as pw
 import pytest
 
 from oncemore.engine import levels
+from oncemore.engine.allowance_tables import LevelChange
 from oncemore.engine.journal import Journal
 from oncemore.engine.rendering import Prepared, Rendering
-from oncemore.engine.tables import Bundle, LevelChange, Request, Session, StartIntent, Turn, database
+from oncemore.engine.tables import Bundle, Request, Session, StartIntent, Turn, database
 
 OLDER = Turn.alias("older")
 
