@@ -175,7 +175,8 @@ def played(made: Crowd, conversations: int, rounds: int, workers: int, *, every:
                 )  # fmt: skip
                 message = house.inbox.post(name, "ann", text)
                 arrival = intake.Arrival(message=message, sender="ann", text=text)
-                request = intake.accept(house.journal, session, arrival)
+                patience = house.configuration.queue_patience
+                request = intake.accept(house.journal, session, arrival, patience=patience)
             made.sent.setdefault(session, []).append(request)
             return request
 
