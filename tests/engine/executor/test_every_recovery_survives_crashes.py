@@ -82,7 +82,8 @@ def survives(w: World, policy: str, row: Row, programs: Programs, on_lark: bool)
         hangs = row.point in RUNS and row.calls > 0
         if hangs:
             played.answers(None)
-        process = w.work_until(row.point, row.subject, fires)
+        again = None if programs == "scripted" else fires + MINUTE
+        process = w.work_until(row.point, row.subject, fires, again=again)
         if hangs:
             assert w.model.wait_for_calls(row.calls)
         w.kill(process)

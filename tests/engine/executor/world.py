@@ -193,10 +193,18 @@ class World:
             finally:
                 self.inside = None
 
-    def work_until(self, point: str, subject: str, *offsets: int) -> WorkerProcess:
-        """A worker that stands at a crash point, at the last of the offsets; kill it."""
+    def work_until(self, point: str, subject: str, *offsets: int, again: int | None = None) -> WorkerProcess:
+        """A worker that stands at a crash point, at the last of the offsets; kill it.
+
+        Args:
+            again: an offset at which another worker looks once more, where the first one found nothing to do: what a
+                real program does not tell in time is read at the next look.
+        """
         process = self._start(offsets, point, subject)
         told = process.said()
+        if told == "done" and again is not None:
+            process = self._start((again,), point, subject)
+            told = process.said()
         assert told.startswith(f"at {point}"), told
         return process
 
