@@ -81,7 +81,8 @@ def process_of(bench: Workbench) -> HarnessProcess:
 def halt(bench: Workbench) -> None:
     process = process_of(bench)
     process.halt()
-    until(lambda: process.state == RESTING)
+    # Where interrupts are ignored, as below a shell's `&`, it first waits for its commands for a quarter of a minute.
+    until(lambda: process.state == RESTING, 60)
 
 
 @pytest.mark.parametrize("command", [STAYS, LEAVES, WITHOUT_MARK, WITHOUT_FILES])

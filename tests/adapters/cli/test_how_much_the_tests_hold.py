@@ -208,6 +208,8 @@ def test_watching_runs_again_on_every_change_until_interrupted(tmp_path: Path) -
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        # Below a shell's `&` interrupts are ignored, which a child would inherit.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         assert process.stdout is not None
 
