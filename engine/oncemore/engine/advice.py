@@ -16,6 +16,7 @@ from oncemore.engine.allowance_tables import Advice
 from oncemore.engine.context import lock
 from oncemore.engine.errors import Conflict, NotFound
 from oncemore.engine.journal import Journal
+from oncemore.engine.reasons import keepable
 from oncemore.engine.tables import Decision, Request
 
 WAITING, TAKEN, DONE, REFUSED, LAPSED = "waiting", "taken", "done", "refused", "lapsed"
@@ -63,6 +64,7 @@ def act(journal: Journal, request: str, policy: str, who: str, why: str) -> None
     """
     if not why.strip():
         raise Conflict("acting needs a reason")
+    keepable(why)
     with journal.transaction():
         row = Request.get_or_none(Request.id == request)
         if row is None:

@@ -12,6 +12,7 @@ from oncemore.engine.allowance_tables import BreakerChange, Budget, BudgetWait
 from oncemore.engine.errors import Conflict
 from oncemore.engine.journal import Journal
 from oncemore.engine.limits import BreakerLimits
+from oncemore.engine.reasons import keepable
 from oncemore.engine.tables import Attempt, Request
 
 log = logging.getLogger("oncemore.breaker")
@@ -113,3 +114,4 @@ def open_by_hand(journal: Journal, *, who: str, why: str) -> None:
 def _reasoned(why: str) -> None:
     if not why.strip():
         raise Conflict("a change of the breaker needs a reason")
+    keepable(why)

@@ -11,6 +11,7 @@ from typing import Final
 from oncemore.engine.allowance_tables import LevelChange
 from oncemore.engine.errors import Conflict
 from oncemore.engine.locks import one_at_a_time
+from oncemore.engine.reasons import keepable
 from oncemore.engine.rendering import Prepared
 from oncemore.engine.tables import Decision, Request, database
 
@@ -37,8 +38,7 @@ def change(policy: str, level: str, *, who: str, why: str, at: int, until: int |
     """
     if level not in LEVELS:
         raise Conflict(f"there is no level {level!r}; there are {', '.join(LEVELS)}")
-    if "\0" in why:
-        raise Conflict("the reason has a NUL character, which cannot be kept")
+    keepable(why)
     LevelChange.insert(policy=policy, level=level, who=who, why=why, at=at, until=until).execute()
     # What the policy would have done at its old level rests; it is looked at again under the new one.
     would = Decision.select(Decision.request).where(Decision.policy == policy, Decision.outcome == "fire")

@@ -42,3 +42,10 @@ def test_a_change_needs_a_reason_that_says_something(world: World) -> None:
     before = rows()
     assert world.post("/v1/breaker", {"change": "open", "why": "  "}, key="admin").status_code == 422
     assert rows() == before
+
+
+def test_a_reason_that_no_database_holds_is_refused(world: World) -> None:
+    before = rows()
+    answer = world.post("/v1/breaker", {"change": "open", "why": "a\0b"})
+    assert (answer.status_code, "NUL" in answer.json()["detail"]) == (409, True)
+    assert rows() == before

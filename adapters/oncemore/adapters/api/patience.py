@@ -21,15 +21,17 @@ class Patient(asyncio.Protocol):
         seconds: from the first byte of a call, or from the beginning of a connection on which nothing comes, until it
             is given up.
         whole: whether of nothing that came more has to come.
-        loop, transport, cycle: the protocol's own.
+        loop, transport, flow, cycle: the protocol's own.
     """
 
     seconds: float = 30.0
     whole: Callable[[], bool]
     loop: asyncio.AbstractEventLoop
     transport: Any
+    flow: Any
     cycle: Any
     _since: float | None = None
+    _silent: bool = True
     _look: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
@@ -46,11 +48,16 @@ class Patient(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """More came."""
-        if self._since is None:
-            self._since = self.loop.time()
+        if self._since is None or self._silent:
+            self.begins()
         super().data_received(data)
         if self.whole():
             self._since = None
+
+    def begins(self) -> None:
+        """The first byte of a call is there."""
+        self._silent = False
+        self._since = self.loop.time()
 
     def _given_up(self) -> None:
         """Look, and look again when the next call could be late."""
@@ -59,6 +66,8 @@ class Patient(asyncio.Protocol):
         now = self.loop.time()
         if self._since is None and not self.whole():
             self._since = now  # it was kept until the call before it was answered
+        if self.flow.read_paused:
+            self._since = now  # more may be there; it is we who do not read it
         left = self.seconds if self._since is None else self._since + self.seconds - now
         if left <= 0:
             cycle = self.cycle

@@ -127,6 +127,7 @@ def _protocol(within: float) -> Any:
 
         def on_message_begin(self) -> None:
             self.coming = True
+            self.begins()  # also where it came together with the end of the call before
             super().on_message_begin()
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
