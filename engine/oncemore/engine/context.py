@@ -15,8 +15,8 @@ from oncemore.engine.limits import Budgets
 from oncemore.engine.observing import SILENT, Observer
 from oncemore.engine.ports import Ports, Runtime, Source
 from oncemore.engine.process import Process
-from oncemore.engine.rendering import Prepared, row_of
 from oncemore.engine.rulebook import Rulebook
+from oncemore.engine.statements import Prepared, row_of
 from oncemore.engine.tables import Request, Session, Turn, database
 
 

@@ -14,7 +14,7 @@ from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.errors import Busy, NotFound, PortError, Refused
 from oncemore.engine.ports import Receipt, Search
 from oncemore.engine.process import callers_gone
-from oncemore.engine.rendering import Prepared, row_of
+from oncemore.engine.statements import Prepared, row_of
 from oncemore.engine.tables import (
     Attempt,
     Decision,

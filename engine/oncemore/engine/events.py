@@ -12,7 +12,7 @@ from typing import Any
 
 from oncemore.engine.errors import NotFound
 from oncemore.engine.locks import locking
-from oncemore.engine.rendering import Prepared
+from oncemore.engine.statements import Prepared
 from oncemore.engine.tables import Event, Request, database
 
 _HEAD = Prepared(

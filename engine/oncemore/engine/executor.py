@@ -11,7 +11,7 @@ from oncemore.engine import admission, deliveries, dispatch, events, facts, reco
 from oncemore.engine.context import Context, due, lock, look
 from oncemore.engine.crashpoints import CrashPoint
 from oncemore.engine.errors import FactsChanged, NotFound, PortError
-from oncemore.engine.rendering import Prepared
+from oncemore.engine.statements import Prepared
 from oncemore.engine.tables import Attempt, Delivery, Request, Session, Turn, database
 
 _OPEN_ATTEMPT = Prepared(

@@ -25,7 +25,7 @@ from oncemore.engine.ports import (
     TurnView,
     Workspace,
 )
-from oncemore.engine.rendering import Prepared, row_of
+from oncemore.engine.statements import Prepared, row_of
 from oncemore.engine.tables import (
     Attempt,
     Delivery,

@@ -17,8 +17,8 @@ import peewee as pw
 from oncemore.engine import postgres
 from oncemore.engine.errors import JournalInterrupted, JournalRefused
 from oncemore.engine.postgres import PostgresServer
-from oncemore.engine.rendering import Prepared
 from oncemore.engine.sqlite_file import SqliteFile
+from oncemore.engine.statements import Prepared
 from oncemore.engine.tables import Clock, database
 
 BACKWARDS_TOLERANCE_MS = 5_000
@@ -87,7 +87,7 @@ class Journal:
         return self._store if isinstance(self._store, PostgresServer) else None
 
     def worked(self) -> bool:
-        """Whether a worker is there, in this process or another. The calling thread is `connected`."""
+        """Whether a worker may be there, in this process or another. The calling thread is `connected`."""
         return self._store.worked()
 
     def close(self) -> None:

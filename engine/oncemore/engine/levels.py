@@ -12,7 +12,7 @@ from oncemore.engine.allowance_tables import LevelChange
 from oncemore.engine.errors import Conflict
 from oncemore.engine.locks import one_at_a_time
 from oncemore.engine.reasons import keepable
-from oncemore.engine.rendering import Prepared
+from oncemore.engine.statements import Prepared
 from oncemore.engine.tables import Decision, Request, database
 
 LEVELS: Final = ("off", "shadow", "advise", "enforce")

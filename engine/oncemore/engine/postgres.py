@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 import peewee as pw
 
 from oncemore.engine.errors import JournalInterrupted, JournalRefused, LeaseLost
-from oncemore.engine.rendering import Rendering
+from oncemore.engine.statements import Rendering
 
 SCHEMES = ("postgresql", "postgres")
 

@@ -19,7 +19,7 @@ from typing import Any
 import peewee as pw
 
 from oncemore.engine.errors import JournalRefused
-from oncemore.engine.rendering import Rendering
+from oncemore.engine.statements import Rendering
 
 
 class _Database(pw.SqliteDatabase):
@@ -81,13 +81,15 @@ class SqliteFile:
         return "its file is no longer there" if found is None else "another file stands in its place; start anew"
 
     def worked(self) -> bool:
-        """Whether a worker has the file now: this process, or another."""
+        """Whether a worker may have the file now: this process, or another; what cannot be looked at may be held."""
         if self._lock is not None:
             return True
         try:
             descriptor = os.open(self.place.with_name(self.place.name + ".worker"), os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
+        except FileNotFoundError:
             return False  # nobody ever worked on it
+        except OSError:
+            return True
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError:

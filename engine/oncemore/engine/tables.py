@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import peewee as pw
 
-from oncemore.engine.rendering import Rows
+from oncemore.engine.statements import Rows
 
 database = pw.DatabaseProxy()
 

@@ -57,6 +57,16 @@ def test_it_waits_for_its_turn_where_a_worker_is_there_and_for_one_where_none_is
     assert helps() == {"oncemore work"}
 
 
+def test_where_it_cannot_be_seen_whether_a_worker_is_there_none_is_asked_for(tmp_path: Path) -> None:
+    with opened_world(tmp_path) as world:
+        world.ask()
+        lock = tmp_path / "data" / "oncemore.db.worker"
+        lock.unlink(missing_ok=True)
+        lock.symlink_to(lock)  # which nobody can open
+        (line,) = world.get("/v1/requests")["requests"]
+        assert line["helps"].startswith("oncemore show ")
+
+
 def test_a_service_that_works_itself_is_the_worker(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "data" / "oncemore.db", worker=True)
     try:

@@ -12,7 +12,7 @@ import pytest
 from oncemore.engine import levels
 from oncemore.engine.allowance_tables import LevelChange
 from oncemore.engine.journal import Journal
-from oncemore.engine.rendering import Prepared, Rendering
+from oncemore.engine.statements import Prepared, Rendering
 from oncemore.engine.tables import Bundle, Request, Session, StartIntent, Turn, database
 
 OLDER = Turn.alias("older")
